@@ -1,0 +1,24 @@
+# Flags shared by every target of the project, carried by one interface target; nothing global.
+add_library(espalier_compile_options INTERFACE)
+target_compile_features(espalier_compile_options INTERFACE cxx_std_20)
+# The bits of a result may not depend on where a compiler chooses to fuse a multiply and an add.
+target_compile_options(espalier_compile_options INTERFACE -ffp-contract=off)
+if(ESPALIER_DEVELOPER)
+  target_compile_options(espalier_compile_options INTERFACE -Wall -Wextra -Wpedantic -Werror)
+endif()
+
+set(ESPALIER_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
+if(ESPALIER_SANITIZE)
+  target_compile_options(espalier_compile_options INTERFACE -fsanitize=${ESPALIER_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(espalier_compile_options INTERFACE -fsanitize=${ESPALIER_SANITIZE})
+endif()
+
+find_program(ESPALIER_CCACHE ccache)
+if(ESPALIER_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ESPALIER_CCACHE})
+endif()
+
+# Debug symbols live beside the objects, so that linking and shipping stay light.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND ESPALIER_DEVELOPER)
+  target_compile_options(espalier_compile_options INTERFACE -g1 -gsplit-dwarf)
+endif()

@@ -1,0 +1,23 @@
+# espalier_room(NAME LINKS ... [PRIVATE_LINKS ...]): the static library of one room.
+# Sources are all of src/NAME; earlier rooms are named without prefix.
+set(ESPALIER_ROOMS "")
+function(espalier_room name)
+  cmake_parse_arguments(room "" "" "LINKS;PRIVATE_LINKS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  list(TRANSFORM room_LINKS REPLACE "^(core|io|train|logic|lattice|graph|circuit|reference)$" "espalier_\\1")
+  if(sources)
+    add_library(espalier_${name} STATIC ${sources})
+    set(visibility PUBLIC)
+    target_link_libraries(espalier_${name} PRIVATE $<BUILD_INTERFACE:espalier_compile_options> ${room_PRIVATE_LINKS})
+  else()
+    add_library(espalier_${name} INTERFACE)
+    set(visibility INTERFACE)
+  endif()
+  add_library(espalier::${name} ALIAS espalier_${name})
+  set_target_properties(espalier_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(espalier_${name} ${visibility} cxx_std_20)
+  target_include_directories(espalier_${name} ${visibility}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(espalier_${name} ${visibility} ${room_LINKS})
+  set(ESPALIER_ROOMS ${ESPALIER_ROOMS} espalier_${name} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,68 @@
+#include "espalier/core/pool.hpp"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "espalier/core/error.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr int kMostThreads = 1024;
+
+int threads_from_environment(int cores) {
+  const char* text = std::getenv("ESPALIER_THREADS");
+  if (!text || !*text) return cores;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end || value < 1 || value > kMostThreads)
+    fail("ESPALIER_THREADS", '"' + std::string(text) + '"', "a whole number from 1 to 1024", "unset it to use all cores");
+  return static_cast<int>(value);
+}
+
+}  // namespace
+
+struct Pool::Arena {
+  // oneTBB starts no more workers than cores unless a global_control says so.
+  explicit Arena(int workers)
+      : control(oneapi::tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers)),
+        arena(workers) {}
+  oneapi::tbb::global_control control;
+  oneapi::tbb::task_arena arena;
+};
+
+Pool::Pool(int threads) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (threads < 0 || threads > kMostThreads)
+    fail("threads", std::to_string(threads), "0 (all cores) to 1024");
+  threads_ = threads == 0 ? threads_from_environment(cores) : threads;
+  workers_ = std::getenv("ESPALIER_OVERSUBSCRIBE") ? threads_ : std::min(threads_, cores);
+  if (workers_ > 1) arena_ = std::make_unique<Arena>(workers_);
+}
+
+Pool::~Pool() = default;
+
+void Pool::check_stop() const {
+  if (stop_ && stop_->raised()) throw Cancelled();
+}
+
+void Pool::run_parallel(std::size_t chunks, const std::function<void(std::size_t)>& run) const {
+  arena_->arena.execute([&] {
+    oneapi::tbb::parallel_for(
+        oneapi::tbb::blocked_range<std::size_t>(0, chunks, 1),
+        [&](const oneapi::tbb::blocked_range<std::size_t>& range) {
+          for (std::size_t i = range.begin(); i < range.end(); ++i) {
+            check_stop();
+            run(i);
+          }
+        },
+        oneapi::tbb::auto_partitioner());
+  });
+}
+
+}  // namespace espalier
