@@ -33,10 +33,10 @@ class Parameters {
   std::span<const float> values() const { return values_; }
   std::span<float> gradients() { return gradients_; }
   std::span<const float> gradients() const { return gradients_; }
-  std::span<float> values(std::size_t tensor) { return part(values_, tensor); }
-  std::span<const float> values(std::size_t tensor) const { return part(values_, tensor); }
-  std::span<float> gradients(std::size_t tensor) { return part(gradients_, tensor); }
-  std::span<const float> gradients(std::size_t tensor) const { return part(gradients_, tensor); }
+  std::span<float> values(std::size_t tensor) { return part<float>(values_, tensor); }
+  std::span<const float> values(std::size_t tensor) const { return part<const float>(values_, tensor); }
+  std::span<float> gradients(std::size_t tensor) { return part<float>(gradients_, tensor); }
+  std::span<const float> gradients(std::size_t tensor) const { return part<const float>(gradients_, tensor); }
 
   void zero_grad(const Pool& pool);
   // True when any gradient is not zero.
@@ -52,9 +52,9 @@ class Parameters {
   std::string hash() const;
 
  private:
-  template <class Array>
-  auto part(Array& array, std::size_t tensor) const {
-    return std::span(array).subspan(tensors_.at(tensor).offset, tensors_.at(tensor).size);
+  template <class T>
+  std::span<T> part(std::span<T> array, std::size_t tensor) const {
+    return array.subspan(tensors_.at(tensor).offset, tensors_.at(tensor).size);
   }
 
   std::vector<TensorInfo> tensors_;

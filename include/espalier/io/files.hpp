@@ -1,0 +1,23 @@
+// Whole files in, whole files out. Writing is atomic: a temporary name, flush to disk, rename.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier {
+
+// Errors name the path and the cause. `most_bytes` guards against swallowing a wrong file whole.
+std::vector<std::byte> read_bytes(const std::string& path, std::size_t most_bytes = std::size_t{1} << 32);
+std::string read_text(const std::string& path, std::size_t most_bytes = std::size_t{1} << 30);
+
+// A crash, a full disk or a kill leaves either the old file or the new one, never half of one.
+void write_atomically(const std::string& path, std::span<const std::byte> bytes);
+void write_atomically(const std::string& path, std::string_view text);
+
+// Creates the folder and its parents; an Error says why it cannot be written.
+void make_folder(const std::string& path);
+
+}  // namespace espalier
