@@ -49,7 +49,8 @@ class Objective {
   virtual void begin_step(std::uint64_t /*step*/, double /*progress*/) {}
 
   // For the report at the end of training: gate counts and the like.
-  virtual void report(nlohmann::json& /*summary*/) const {}
+  // `weights` are the best ones, in the order of parameters().values().
+  virtual void report(nlohmann::json& /*summary*/, std::span<const float> /*weights*/) const {}
 };
 
 }  // namespace espalier

@@ -1,0 +1,53 @@
+// The soft gates of an automaton in the order in which the kernels evaluate them: probabilities and the four
+// coefficients of every gate, made once per training step, and the way back from their gradients to logits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "espalier/core/aligned.hpp"
+#include "espalier/core/pool.hpp"
+#include "espalier/lattice/automaton.hpp"
+#include "espalier/logic/layer_plan.hpp"
+#include "espalier/train/parameters.hpp"
+
+namespace espalier {
+
+// How logits become probabilities in one step.
+struct SoftChoice {
+  float temperature = 1;
+  float gumbel_scale = 0;  // noise added to the logits
+  std::uint64_t seed = 0;  // of the noise
+  std::uint32_t step = 0;
+};
+
+class SoftGates {
+ public:
+  explicit SoftGates(const Automaton& automaton);
+
+  const Automaton& automaton() const { return automaton_; }
+  int gates() const { return static_cast<int>(row_.size()); }
+  const std::vector<LayerPlan>& perceive_plans() const { return perceive_; }
+  const std::vector<LayerPlan>& update_plans() const { return update_; }
+  // First gate of a layer, in evaluation order.
+  int perceive_first(int kernel, int layer) const { return kernel * perceive_gates_ + perceive_offset_[layer]; }
+  int update_first(int layer) const { return update_offset_[layer]; }
+
+  const float* coefficients() const { return c_.data(); }  // [gates][4]
+  const float* coefficients(int first) const { return c_.data() + 4 * static_cast<std::ptrdiff_t>(first); }
+
+  void forward(const Parameters& parameters, const SoftChoice& choice, const Pool& pool);
+  // Adds to parameters.gradients(); dc: [gates][4], summed over cells, samples and steps.
+  void backward(const float* dc, Parameters& parameters, const Pool& pool) const;
+
+ private:
+  const Automaton& automaton_;
+  std::vector<LayerPlan> perceive_, update_;
+  std::vector<int> perceive_offset_, update_offset_;
+  int perceive_gates_ = 0;
+  std::vector<std::int32_t> row_;  // [gates] number of the gate in the parameters
+  AlignedVector<float> p_, c_, noisy_;
+  float inverse_temperature_ = 1;
+};
+
+}  // namespace espalier

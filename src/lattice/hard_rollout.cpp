@@ -1,0 +1,144 @@
+// Hard evaluation of many boards at once: 64 boards a word, up to four words (256 boards) at a time.
+#include <algorithm>
+
+#include "espalier/core/random.hpp"
+#include "espalier/lattice/hard_cell.hpp"
+
+namespace espalier {
+namespace {
+
+template <int kWords>
+struct Words {
+  std::uint64_t w[kWords];
+  friend Words operator&(const Words& a, const Words& b) { return zip(a, b, [](auto x, auto y) { return x & y; }); }
+  friend Words operator|(const Words& a, const Words& b) { return zip(a, b, [](auto x, auto y) { return x | y; }); }
+  friend Words operator^(const Words& a, const Words& b) { return zip(a, b, [](auto x, auto y) { return x ^ y; }); }
+  friend Words operator~(const Words& a) { return zip(a, a, [](auto x, auto) { return ~x; }); }
+
+ private:
+  template <class F>
+  static Words zip(const Words& a, const Words& b, F f) {
+    Words r;
+    for (int i = 0; i < kWords; ++i) r.w[i] = f(a.w[i], b.w[i]);
+    return r;
+  }
+};
+
+// Boards 64*first .. of the batch, on their own from the first step to the last.
+template <int kWords>
+class Simulation {
+ public:
+  Simulation(const HardCell& cell, Boundary boundary, const BitBoards& shape, int first)
+      : cell_(cell), boundary_(boundary), shape_(shape), first_(first), values_(cell.first_op() + cell.ops.size()) {
+    values_[HardCell::kFalse] = Words<kWords>{};
+    values_[HardCell::kTrue] = ~Words<kWords>{};
+    std::vector<char> used(cell.first_op(), 0);
+    const auto mark = [&](std::int32_t v) {
+      if (v < cell.first_op()) used[v] = 1;
+    };
+    for (const auto& op : cell.ops) mark(op.a), mark(op.b);
+    for (const std::int32_t v : cell.outputs) mark(v);
+    for (std::int32_t v = HardCell::kFirstInput; v < cell.first_op(); ++v)
+      if (used[v]) inputs_.push_back(v);
+  }
+
+  void run(const BitBoards& start, int steps, const FireBits& fire, BitBoards& out) {
+    const std::size_t size = static_cast<std::size_t>(shape_.height) * shape_.width * shape_.channels;
+    std::vector<Words<kWords>> now(size), next(size);
+    const int words = shape_.words();
+    for (std::size_t i = 0; i < size; ++i)
+      for (int k = 0; k < kWords; ++k) now[i].w[k] = start.bits[i * words + first_ + k];
+    for (int t = 0; t < steps; ++t) {
+      step(now, next, t, fire);
+      now.swap(next);
+    }
+    for (std::size_t i = 0; i < size; ++i)
+      for (int k = 0; k < kWords; ++k) out.bits[i * words + first_ + k] = now[i].w[k];
+  }
+
+ private:
+  void step(const std::vector<Words<kWords>>& now, std::vector<Words<kWords>>& next, int t, const FireBits& fire) {
+    const int height = shape_.height, width = shape_.width, channels = shape_.channels;
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) {
+        const std::size_t at = static_cast<std::size_t>(y) * width + x;
+        for (const std::int32_t v : inputs_) {
+          const int o = (v - HardCell::kFirstInput) / channels, c = (v - HardCell::kFirstInput) % channels;
+          values_[v] = neighbour(now, y + o / 3 - 1, x + o % 3 - 1, c);
+        }
+        std::size_t result = cell_.first_op();
+        for (const HardCell::Op& op : cell_.ops)
+          values_[result++] = apply_gate(op.gate, values_[op.a], values_[op.b]);
+        for (int c = 0; c < channels; ++c) {
+          Words<kWords> value = values_[cell_.outputs[c]];
+          if (!fire.empty()) {
+            Words<kWords> mask;
+            const std::size_t mask_at = (static_cast<std::size_t>(t) * height * width + at) * shape_.words() + first_;
+            for (int k = 0; k < kWords; ++k) mask.w[k] = fire[mask_at + k];
+            value = (value & mask) | (now[at * channels + c] & ~mask);
+          }
+          next[at * channels + c] = value;
+        }
+      }
+  }
+
+  Words<kWords> neighbour(const std::vector<Words<kWords>>& now, int y, int x, int c) const {
+    const int height = shape_.height, width = shape_.width;
+    if (boundary_ == Boundary::kPeriodic) {
+      y = (y + height) % height;
+      x = (x + width) % width;
+    } else if (y < 0 || y >= height || x < 0 || x >= width) {
+      return Words<kWords>{};
+    }
+    return now[(static_cast<std::size_t>(y) * width + x) * shape_.channels + c];
+  }
+
+  const HardCell& cell_;
+  Boundary boundary_;
+  const BitBoards& shape_;
+  int first_;
+  std::vector<Words<kWords>> values_;
+  std::vector<std::int32_t> inputs_;
+};
+
+}  // namespace
+
+BitBoards::BitBoards(int samples_, int height_, int width_, int channels_)
+    : samples(samples_), height(height_), width(width_), channels(channels_) {
+  bits.assign(static_cast<std::size_t>(height) * width * channels * words(), 0);
+}
+
+void BitBoards::set(int sample, int y, int x, int c, bool value) {
+  std::uint64_t& word = bits[at(y, x, c) + sample / 64];
+  const std::uint64_t bit = std::uint64_t{1} << (sample % 64);
+  word = value ? word | bit : word & ~bit;
+}
+
+FireBits draw_fire_bits(const BitBoards& boards, int steps, double rate, std::uint64_t seed, std::uint32_t step) {
+  if (rate >= 1) return {};
+  const Random random(seed, Purpose::kFire, step);
+  const std::size_t cells = static_cast<std::size_t>(boards.height) * boards.width;
+  FireBits fire(static_cast<std::size_t>(steps) * cells * boards.words());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(steps) * cells; ++i)
+    for (int s = 0; s < boards.samples; ++s)
+      if (random.uniform(i * boards.samples + s) < rate)
+        fire[i * boards.words() + s / 64] |= std::uint64_t{1} << (s % 64);
+  return fire;
+}
+
+BitBoards hard_rollout(const HardCell& cell, Boundary boundary, const BitBoards& start, int steps, const FireBits& fire,
+                       const Pool& pool) {
+  BitBoards out(start.samples, start.height, start.width, start.channels);
+  const double op_ns = 3.0 * static_cast<double>(cell.ops.size() + 20) * start.height * start.width * steps;
+  pool.for_chunks(static_cast<std::size_t>(start.words()), 4, op_ns / 2, [&](Chunk chunk) {
+    if (chunk.end - chunk.begin == 4) {
+      Simulation<4>(cell, boundary, start, static_cast<int>(chunk.begin)).run(start, steps, fire, out);
+    } else {
+      for (std::size_t word = chunk.begin; word < chunk.end; ++word)
+        Simulation<1>(cell, boundary, start, static_cast<int>(word)).run(start, steps, fire, out);
+    }
+  });
+  return out;
+}
+
+}  // namespace espalier

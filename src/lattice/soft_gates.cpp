@@ -1,0 +1,74 @@
+#include "espalier/lattice/soft_gates.hpp"
+
+#include "espalier/logic/gate_kernels.hpp"
+#include "espalier/logic/gates.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::size_t kGateChunk = 256;
+constexpr double kForwardNs = 20, kBackwardNs = 15, kGumbelNs = 600;  // a gate
+
+// The patch gradient of a channel is summed over kernels: the first layer adds to its input gradient.
+LayerPlan accumulating(LayerPlan plan) {
+  LayerPlan result;
+  result.inputs = plan.inputs;
+  result.outputs = plan.outputs;
+  result.a = plan.a;
+  result.b = plan.b;
+  result.gate = plan.gate;
+  return result;  // no chains, no pairs: all strays, no row is cleared
+}
+
+}  // namespace
+
+SoftGates::SoftGates(const Automaton& automaton) : automaton_(automaton) {
+  for (const Wiring& w : automaton.perceive()) {
+    perceive_.push_back(perceive_.empty() ? accumulating(plan_layer(w)) : plan_layer(w));
+    perceive_offset_.push_back(perceive_gates_);
+    perceive_gates_ += w.outputs();
+  }
+  for (int k = 0; k < automaton.shape().kernels; ++k)
+    for (std::size_t l = 0; l < perceive_.size(); ++l)
+      for (const std::int32_t g : perceive_[l].gate) row_.push_back(automaton.perceive_gate(k, static_cast<int>(l), g));
+  for (const Wiring& w : automaton.update()) {
+    update_.push_back(plan_layer(w));
+    update_offset_.push_back(static_cast<int>(row_.size()));
+    for (const std::int32_t g : update_.back().gate)
+      row_.push_back(automaton.update_gate(static_cast<int>(update_.size()) - 1, g));
+  }
+  p_.resize(row_.size() * kGates);
+  c_.resize(row_.size() * 4);
+}
+
+void SoftGates::forward(const Parameters& parameters, const SoftChoice& choice, const Pool& pool) {
+  inverse_temperature_ = 1.0f / choice.temperature;
+  const bool noise = choice.gumbel_scale > 0;
+  const float* logits = parameters.values().data();
+  if (noise) noisy_.resize(row_.size() * kGates);
+  pool.for_chunks(row_.size(), kGateChunk, noise ? kGumbelNs : kForwardNs, [&](Chunk chunk) {
+    const auto count = static_cast<int>(chunk.end - chunk.begin);
+    const float* source = logits;
+    if (noise) {
+      const Random random(choice.seed, Purpose::kGumbel, choice.step);
+      for (std::size_t g = chunk.begin; g < chunk.end; ++g) {
+        const std::size_t at = static_cast<std::size_t>(row_[g]) * kGates;
+        for (std::size_t i = at; i < at + kGates; ++i)
+          noisy_[i] = logits[i] + choice.gumbel_scale * random.gumbel(i);
+      }
+      source = noisy_.data();
+    }
+    gate_softmax_forward(count, source, &row_[chunk.begin], inverse_temperature_, &p_[chunk.begin * kGates],
+                         &c_[chunk.begin * 4]);
+  });
+}
+
+void SoftGates::backward(const float* dc, Parameters& parameters, const Pool& pool) const {
+  float* gradients = parameters.gradients().data();
+  pool.for_chunks(row_.size(), kGateChunk, kBackwardNs, [&](Chunk chunk) {
+    gate_softmax_backward(static_cast<int>(chunk.end - chunk.begin), &p_[chunk.begin * kGates], dc + chunk.begin * 4,
+                          &row_[chunk.begin], inverse_temperature_, gradients);
+  });
+}
+
+}  // namespace espalier

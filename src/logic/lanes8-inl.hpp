@@ -1,0 +1,44 @@
+// Eight lanes as one vector or several, and the sum of four of them in a fixed tree.
+// Included once per Highway target; no include guard other than Highway's own.
+#if defined(ESPALIER_LOGIC_LANES8_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ESPALIER_LOGIC_LANES8_INL
+#undef ESPALIER_LOGIC_LANES8_INL
+#else
+#define ESPALIER_LOGIC_LANES8_INL
+#endif
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace espalier {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 8>;
+using Vec = hn::Vec<Tag>;
+inline constexpr int kWidth = static_cast<int>(hn::MaxLanes(Tag()));
+inline constexpr int kParts = 8 / kWidth;  // vectors that make eight lanes
+
+// sums[k][part] -> out[k] += ((x0+x2)+(x1+x3)) + ((x4+x6)+(x5+x7)), k = 0..3.
+HWY_INLINE void add_four_sums(const Vec (&sums)[4][kParts], float* HWY_RESTRICT out) {
+  const Tag d;
+#if HWY_TARGET <= HWY_AVX2 && HWY_TARGET != HWY_SCALAR
+  const Vec t0 = hn::Add(hn::InterleaveLower(d, sums[0][0], sums[2][0]), hn::InterleaveUpper(d, sums[0][0], sums[2][0]));
+  const Vec t1 = hn::Add(hn::InterleaveLower(d, sums[1][0], sums[3][0]), hn::InterleaveUpper(d, sums[1][0], sums[3][0]));
+  const Vec u = hn::Add(hn::InterleaveLower(d, t0, t1), hn::InterleaveUpper(d, t0, t1));
+  const hn::Half<Tag> half;
+  const auto total = hn::Add(hn::LowerHalf(half, u), hn::UpperHalf(half, u));
+  hn::Store(hn::Add(hn::Load(half, out), total), half, out);
+#else
+  for (int k = 0; k < 4; ++k) {
+    HWY_ALIGN float x[8];
+    for (int part = 0; part < kParts; ++part) hn::Store(sums[k][part], d, x + part * kWidth);
+    out[k] += ((x[0] + x[2]) + (x[1] + x[3])) + ((x[4] + x[6]) + (x[5] + x[7]));
+  }
+#endif
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace espalier
+HWY_AFTER_NAMESPACE();
+#endif

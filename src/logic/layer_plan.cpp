@@ -1,0 +1,50 @@
+#include "espalier/logic/layer_plan.hpp"
+
+namespace espalier {
+
+LayerPlan plan_layer(const Wiring& wiring) {
+  LayerPlan plan;
+  plan.inputs = wiring.inputs;
+  plan.outputs = wiring.outputs();
+  const int gates = wiring.outputs();
+
+  // step[r]: the gate that reads (r, r+1), if any; a second gate with the same pair is a stray.
+  std::vector<int> step(wiring.inputs, -1);
+  std::vector<char> placed(gates, 0), owned(wiring.inputs, 0);
+  for (int g = 0; g < gates; ++g)
+    if (wiring.b[g] == wiring.a[g] + 1 && step[wiring.a[g]] < 0) step[wiring.a[g]] = g;
+
+  const auto place = [&](int g) {
+    plan.a.push_back(wiring.a[g]);
+    plan.b.push_back(wiring.b[g]);
+    plan.gate.push_back(g);
+    placed[g] = 1;
+  };
+  const auto is_walk = [&](int row) { return step[row] >= 0 && row + 1 < wiring.inputs && step[row + 1] >= 0; };
+
+  for (int row = 0; row < wiring.inputs; ++row) {
+    if (!is_walk(row)) continue;
+    LayerPlan::Chain chain{row, static_cast<std::int32_t>(plan.gate.size()), 0};
+    for (; row < wiring.inputs && step[row] >= 0; ++row, ++chain.count) {
+      place(step[row]);
+      owned[row] = 1;
+    }
+    owned[row] = 1;
+    plan.chains.push_back(chain);
+  }
+  plan.pairs_first = static_cast<std::int32_t>(plan.gate.size());
+  for (int g = 0; g < gates; ++g) {
+    const int a = wiring.a[g], b = wiring.b[g];
+    if (placed[g] || a == b || owned[a] || owned[b]) continue;
+    place(g);
+    owned[a] = owned[b] = 1;
+  }
+  plan.strays_first = static_cast<std::int32_t>(plan.gate.size());
+  for (int g = 0; g < gates; ++g)
+    if (!placed[g]) place(g);
+  for (int row = 0; row < wiring.inputs; ++row)
+    if (!owned[row]) plan.unowned_rows.push_back(row);
+  return plan;
+}
+
+}  // namespace espalier

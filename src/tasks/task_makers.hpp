@@ -1,0 +1,15 @@
+// Each family of tasks adds its own to the registry.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "espalier/tasks/task.hpp"
+
+namespace espalier {
+
+using TaskList = std::vector<std::unique_ptr<Task>>;
+
+void add_lattice_tasks(TaskList& tasks);
+
+}  // namespace espalier

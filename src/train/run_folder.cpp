@@ -1,0 +1,98 @@
+#include "espalier/train/run_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "espalier/core/error.hpp"
+#include "espalier/core/hash.hpp"
+#include "espalier/io/files.hpp"
+#include "espalier/train/checkpoint.hpp"
+
+namespace espalier {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kConfig = "config.json";
+constexpr const char* kMetrics = "metrics.csv";
+constexpr const char* kModel = "model.safetensors";
+constexpr const char* kCheckpoint = "checkpoint.safetensors";
+
+}  // namespace
+
+bool RunFolder::holds_run(const std::string& path) { return fs::exists(path + "/" + kConfig); }
+
+RunFolder RunFolder::create(const std::string& path, const std::string& config, bool force) {
+  if (holds_run(path) && !force)
+    fail("train", fmt::format("the run folder {}, which holds a run", path), "a new folder",
+         "continue it with --resume, or replace it with --force, or name another with --out");
+  make_folder(path);
+  RunFolder run(path, config);
+  // First what may fail (a full or read-only disk), then the removal of the old run: nothing is lost early.
+  // A kill in between leaves a checkpoint of the old run, which checkpoint() refuses by its config hash.
+  write_atomically(run.file(kConfig), std::string_view(config));
+  for (const char* name : {kCheckpoint, kModel, kMetrics}) fs::remove(run.file(name));
+  return run;
+}
+
+RunFolder RunFolder::open(const std::string& path) {
+  if (!fs::is_directory(path)) fail("resume", path, "a run folder", "give the folder named by --out");
+  if (!holds_run(path))
+    fail("resume", fmt::format("{}, which has no config.json", path), "a folder made by espalier train");
+  return RunFolder(path, read_text(path + "/" + kConfig, 1 << 24));
+}
+
+void RunFolder::append_metrics(const TrainState& state) {
+  const bool fresh = !fs::exists(file(kMetrics));
+  std::string text;
+  if (fresh) {
+    text = "epoch,seconds,loss,score,validation_loss,solved";
+    for (const auto& [name, value] : state.last.extra) text += "," + name;
+    text += "\n";
+  }
+  text += fmt::format("{},{:.3f},{},{},{},{}", state.epoch, state.seconds, state.loss, state.last.score,
+                      state.last.loss, state.last.solved ? 1 : 0);
+  for (const auto& [name, value] : state.last.extra) text += fmt::format(",{}", value);
+  std::ofstream out(file(kMetrics), std::ios::app);
+  out << text << "\n" << std::flush;
+  if (!out) fail("write metrics", file(kMetrics), "a file that can be written", "is the disk full or read-only?");
+}
+
+void RunFolder::trim_metrics(std::uint64_t epoch) {
+  std::ifstream in(file(kMetrics));
+  if (!in) return;
+  std::string kept, line;
+  bool header = true;
+  while (std::getline(in, line) && !in.eof()) {  // a last line without its end was cut off by a kill
+    if (header || std::strtoull(line.c_str(), nullptr, 10) <= epoch) kept += line + "\n";
+    header = false;
+  }
+  in.close();
+  if (kept.empty())
+    fs::remove(file(kMetrics));
+  else
+    write_atomically(file(kMetrics), std::string_view(kept));
+}
+
+void RunFolder::write_checkpoint(Trainer& trainer, bool finished) const {
+  SafetensorsFile checkpoint = make_checkpoint(trainer, finished);
+  checkpoint.metadata["config_hash"] = Hasher().add(config_).hex();
+  write_safetensors(file(kCheckpoint), checkpoint);
+}
+
+void RunFolder::write_model(const Trainer& trainer) const {
+  write_safetensors(file(kModel), make_model(trainer, config_));
+}
+
+std::optional<SafetensorsFile> RunFolder::checkpoint() const {
+  if (!fs::exists(file(kCheckpoint))) return std::nullopt;
+  SafetensorsFile checkpoint = read_safetensors(file(kCheckpoint));
+  if (checkpoint.meta("config_hash") != Hasher().add(config_).hex())
+    fail("resume", fmt::format("a checkpoint in {} that was made with another config.json", path_),
+         "one made with this config", "restore config.json, or start anew with --force");
+  return checkpoint;
+}
+
+}  // namespace espalier
