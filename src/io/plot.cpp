@@ -11,6 +11,7 @@ namespace espalier {
 namespace {
 
 constexpr int kLeft = 72, kRight = 20, kTop = 44, kBottom = 56;
+constexpr int kLeaning = 36;  // room below for labels that lean
 // Okabe and Ito's colours: told apart by readers who see few colours, too.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                     "#e69f00", "#56b4e9", "#555555"};
@@ -57,7 +58,7 @@ Axis make_axis(double low, double high, double from, double to, bool log) {
 
 class Svg {
  public:
-  explicit Svg(const PlotOptions& o) : o_(o) {
+  explicit Svg(const PlotOptions& o, int more_below = 0) : o_(o), more_below_(more_below) {
     if (o.width < 200 || o.height < 150 || o.width > 10'000 || o.height > 10'000)
       fail("plot", fmt::format("{} x {} pixels", o.width, o.height), "200 x 150 to 10000 x 10000");
     add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
@@ -74,7 +75,7 @@ class Svg {
   double left() const { return kLeft; }
   double right() const { return o_.width - kRight; }
   double top() const { return kTop; }
-  double bottom() const { return o_.height - kBottom; }
+  double bottom() const { return o_.height - kBottom - more_below_; }
 
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
@@ -112,6 +113,7 @@ class Svg {
 
  private:
   const PlotOptions& o_;
+  int more_below_;
   std::string out_;
 };
 
@@ -181,7 +183,14 @@ std::string line_chart(const std::vector<Series>& series, const PlotOptions& opt
 }
 
 std::string bar_chart(const std::vector<std::pair<std::string, double>>& bars, const PlotOptions& options) {
-  Svg svg(options);
+  // Labels lean when one of them is wider than its bar's place, so that neighbours do not run into each
+  // other.
+  const double count = static_cast<double>(std::max<std::size_t>(1, bars.size()));
+  const double pitch = (options.width - kLeft - kRight) / count;
+  const bool lean = std::any_of(bars.begin(), bars.end(), [&](const auto& bar) {
+    return 7.0 * static_cast<double>(bar.first.size()) > pitch;
+  });
+  Svg svg(options, lean ? kLeaning : 0);
   double low = INFINITY, high = 0;
   for (const auto& [label, value] : bars) {
     if (!std::isfinite(value) || value < 0)
@@ -189,26 +198,22 @@ std::string bar_chart(const std::vector<std::pair<std::string, double>>& bars, c
     high = std::max(high, value);
     if (value > 0) low = std::min(low, value);
   }
-  // A log axis starts half a step below the smallest bar, so that it still has a height.
+  // A log axis starts below the smallest bar, so that it still has a height.
   const double base = options.log_y ? std::min(low, high) / 2 : 0;
   const Axis y = make_axis(base, high > 0 ? high : 1, svg.bottom(), svg.top(), options.log_y && high > 0);
   svg.y_axis(y);
-  const double pitch =
-      (svg.right() - svg.left()) / static_cast<double>(std::max<std::size_t>(1, bars.size()));
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    const double x = svg.left() + pitch * (static_cast<double>(i) + 0.1);
+    const double x = svg.left() + pitch * (static_cast<double>(i) + 0.1), middle = x + pitch * 0.4;
     const double top = y.shows(bars[i].second) ? y.pixel(bars[i].second) : svg.bottom();
     svg.add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, top,
             pitch * 0.8, svg.bottom() - top, kColours[0]);
-    // Long labels lean, so that neighbours do not run into each other.
-    const double middle = x + pitch * 0.4;
-    if (7.0 * static_cast<double>(bars[i].first.size()) < pitch)
-      svg.text(middle, svg.bottom() + 19, "middle", bars[i].first);
-    else
+    if (lean)
       svg.add(
           "<text transform=\"translate({:.1f} {:.1f}) rotate(-40)\" text-anchor=\"end\" "
-          "font-size=\"10\">{}</text>\n",
-          middle + 3, svg.bottom() + 12, escaped(bars[i].first));
+          "font-size=\"11\">{}</text>\n",
+          middle + 4, svg.bottom() + 14, escaped(bars[i].first));
+    else
+      svg.text(middle, svg.bottom() + 19, "middle", bars[i].first);
   }
   svg.frame();
   return svg.finish();

@@ -15,13 +15,14 @@ std::vector<double> linear_ticks(double low, double high, int count) {
   const double decade = power_of_ten(static_cast<int>(std::floor(std::log10(rough))));
   double step = 10 * decade;
   for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * decade >= rough * 0.999) {
+    if (factor * decade >= rough * 0.75) {
       step = factor * decade;
       break;
     }
   std::vector<double> ticks;
   const double first = std::ceil(low / step - 1e-9), last = std::floor(high / step + 1e-9);
-  for (double k = first; k <= last && ticks.size() < 100; ++k) ticks.push_back(k * step);
+  for (double k = first; k <= last && ticks.size() < 100; ++k)
+    ticks.push_back(k * step + 0.0);  // + 0.0: no "-0"
   return ticks;
 }
 
