@@ -17,32 +17,20 @@ namespace {
 std::string_view hint_for(int error) {
   switch (error) {
     case ENOSPC:
-    case EDQUOT:
-      return "the disk or the quota is full: free some space, or choose a folder on another disk";
-    case EFBIG:
-      return "the file would pass the size limit: raise it (ulimit -f), or choose another folder";
-    case EROFS:
-      return "the file system is mounted read-only: choose another folder";
+    case EDQUOT: return "the disk or the quota is full: free some space, or choose a folder on another disk";
+    case EFBIG: return "the file would pass the size limit: raise it (ulimit -f), or choose another folder";
+    case EROFS: return "the file system is mounted read-only: choose another folder";
     case EACCES:
-    case EPERM:
-      return "permission is missing: check owner and mode, or choose another folder";
-    case ENOTDIR:
-      return "a part of the path is a file, not a folder";
-    case EISDIR:
-      return "there is a folder of that name: choose another name";
-    case ENOENT:
-      return "check the spelling, and that the folder exists";
-    case ENAMETOOLONG:
-      return "choose a shorter name";
-    case ELOOP:
-      return "symbolic links run in a circle";
+    case EPERM: return "permission is missing: check owner and mode, or choose another folder";
+    case ENOTDIR: return "a part of the path is a file, not a folder";
+    case EISDIR: return "there is a folder of that name: choose another name";
+    case ENOENT: return "check the spelling, and that the folder exists";
+    case ENAMETOOLONG: return "choose a shorter name";
+    case ELOOP: return "symbolic links run in a circle";
     case EMFILE:
-    case ENFILE:
-      return "too many files are open: raise the limit (ulimit -n)";
-    case EIO:
-      return "the disk reports a fault: check it before trusting its files";
-    default:
-      return {};
+    case ENFILE: return "too many files are open: raise the limit (ulimit -n)";
+    case EIO: return "the disk reports a fault: check it before trusting its files";
+    default: return {};
   }
 }
 

@@ -61,26 +61,19 @@ std::string keys_of(const Map& map) {
 std::size_t dtype_size(DType type) {
   switch (type) {
     case DType::kF32:
-    case DType::kI32:
-      return 4;
-    case DType::kI64:
-      return 8;
-    case DType::kU8:
-      return 1;
+    case DType::kI32: return 4;
+    case DType::kI64: return 8;
+    case DType::kU8: return 1;
   }
   fail("dtype", fmt::format("number {}", static_cast<int>(type)), "F32, I32, I64 or U8");
 }
 
 std::string_view dtype_name(DType type) {
   switch (type) {
-    case DType::kF32:
-      return "F32";
-    case DType::kI32:
-      return "I32";
-    case DType::kI64:
-      return "I64";
-    case DType::kU8:
-      return "U8";
+    case DType::kF32: return "F32";
+    case DType::kI32: return "I32";
+    case DType::kI64: return "I64";
+    case DType::kU8: return "U8";
   }
   fail("dtype", fmt::format("number {}", static_cast<int>(type)), "F32, I32, I64 or U8");
 }
