@@ -19,9 +19,9 @@ using Json = nlohmann::json;
 struct TaskOption {
   std::string name;                  // with dashes, e.g. "fire-rate"
   Json value;                        // default
-  std::string help;
+  std::string help = {};
   double least = -1e300, most = 1e300;  // for numbers
-  std::vector<std::string> choices;     // for strings; empty = any
+  std::vector<std::string> choices = {};  // for strings; empty = any
 };
 
 class Task {

@@ -1,0 +1,14 @@
+// The commands of the program, one file each. A command adds itself to the parser; its callback runs after
+// parsing and leaves the exit code in `exit_code`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace espalier::app {
+
+enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2, kUnsolved = 3, kInterrupted = 130 };
+
+void add_train_command(CLI::App& program, int& exit_code);
+void add_info_command(CLI::App& program, int& exit_code);
+
+}  // namespace espalier::app

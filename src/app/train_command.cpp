@@ -1,0 +1,134 @@
+// espalier train TASK [options]: trains a task into a run folder; --resume continues one.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "app/commands.hpp"
+#include "app/interrupt.hpp"
+#include "app/progress.hpp"
+#include "app/task_options.hpp"
+#include "espalier/core/error.hpp"
+#include "espalier/tasks/session.hpp"
+
+namespace espalier::app {
+namespace {
+
+struct TrainFlags {
+  std::string out, resume;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  bool force = false, quiet = false, json = false, timing = false, require_solved = false, list = false;
+  SessionOptions session;
+};
+
+void add_run_flags(CLI::App& command, TrainFlags& f) {
+  command.add_option("--threads", f.threads, "worker threads; 0 = all cores. Results do not depend on it");
+  command.add_option("--checkpoint-every", f.session.checkpoint_every, "epochs between checkpoints; 0 = every few seconds");
+  command.add_flag("--quiet", f.quiet, "no progress");
+  command.add_flag("--json", f.json, "print one JSON object on standard output at the end");
+  command.add_flag("--timing", f.timing, "show where the time of an epoch goes");
+  command.add_flag("--require-solved", f.require_solved, "exit with 3 when the task is not solved");
+}
+
+void print_timing(const Trainer& trainer, std::uint64_t epochs) {
+  const PhaseSeconds& p = trainer.phases();
+  const double total = p.forward + p.backward + p.reduction + p.optimizer;
+  const auto line = [&](const char* name, double seconds) {
+    fmt::print(stderr, "  {:<10} {:8.3f} ms an epoch {:6.1f} %\n", name, seconds * 1e3 / static_cast<double>(epochs),
+               100 * seconds / total);
+  };
+  if (epochs == 0 || total <= 0) return;
+  fmt::print(stderr, "time of an epoch:\n");
+  line("forward", p.forward);
+  line("backward", p.backward);
+  line("reduction", p.reduction);
+  line("optimizer", p.optimizer);
+}
+
+std::string detail(const Trainer& t) {
+  const TrainState& s = t.state();
+  return fmt::format("loss {:.4g}  validation {:.4g}  score {:.2f}%  best {:.2f}%", s.loss, s.last.loss, 100 * s.last.score,
+                     100 * s.best.score);
+}
+
+void print_result(const Session& session, const Json& j) {
+  fmt::print("{} {}: {} after {} epochs in {} ({:.2f} ms an epoch)\n", j["task"].get<std::string>(),
+             fmt::format("seed {}", j["seed"].get<std::uint64_t>()),
+             j["solved"].get<bool>() ? "solved" : fmt::format("not solved, score {:.2f} %", 100 * j["score"].get<double>()),
+             j["epochs"].get<std::uint64_t>(), clock_text(j["seconds"]), j["ms_per_epoch"].get<double>());
+  fmt::print("weights {}\nmodel   {}\n", j["weights_hash"].get<std::string>(), session.folder().file("model.safetensors"));
+}
+
+int train(const Json& wanted, const TrainFlags& f) {
+  const StopFlag& stop = interrupt_flag();
+  const Pool pool(f.threads);
+  RunFolder folder = [&] {
+    if (!f.resume.empty()) return RunFolder::open(f.resume);
+    const Json config = checked_config(wanted);
+    find_task(config["task"].get<std::string>()).make(config, config_seed(config));  // impossible ones fail here
+    const std::string path = f.out.empty() ? fmt::format("runs/{}-{}", config["task"].get<std::string>(), f.seed) : f.out;
+    return RunFolder::create(path, config.dump(2) + "\n", f.force);
+  }();
+  Session session(std::move(folder), pool, f.session);
+  const Trainer& trainer = session.trainer();
+  const std::uint64_t first = session.first_epoch();
+  Progress progress(f.quiet, trainer.options().epochs, first);
+  const Outcome outcome = session.run([&](const Trainer& t, bool) {
+    progress.update(t.state().epoch, detail(t));
+    return !stop.raised();
+  });
+  progress.clear();
+  const Json summary = session.summary(outcome);
+  if (f.timing) print_timing(trainer, trainer.state().epoch - first);
+  if (f.json)
+    fmt::print("{}\n", summary.dump());
+  else if (outcome != Outcome::kInterrupted)
+    print_result(session, summary);
+  if (outcome == Outcome::kInterrupted) {
+    fmt::print(stderr, "interrupted after epoch {}; continue with: espalier train --resume {}\n", trainer.state().epoch,
+               session.folder().path());
+    return kInterrupted;
+  }
+  return f.require_solved && !summary["solved"].get<bool>() ? kUnsolved : kDone;
+}
+
+void print_list() {
+  for (const auto& task : all_tasks()) fmt::print("{:<20} {}\n", task->name(), task->summary());
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<TrainFlags>();
+  CLI::App* train_app = program.add_subcommand("train", "train a task, or continue a run");
+  train_app->footer("espalier train --list shows the tasks, espalier train TASK --help their options.");
+  train_app->add_flag("--list", flags->list, "list the tasks");
+  train_app->add_option("--resume", flags->resume, "continue the run in this folder")->type_name("DIR");
+  add_run_flags(*train_app, *flags);
+  train_app->require_subcommand(0, 1);
+  for (const auto& task : all_tasks()) {
+    CLI::App* command = train_app->add_subcommand(task->name(), task->summary());
+    command->group("Tasks");
+    add_run_flags(*command, *flags);
+    command->add_option("--out", flags->out, "run folder (default runs/TASK-SEED)")->type_name("DIR");
+    command->add_flag("--force", flags->force, "replace a run that is in the folder");
+    command->add_option("--seed", flags->seed, "seed of wiring, data and noise")->default_str("1");
+    const auto config = add_task_options(*command, *task);
+    command->callback([flags, config, &exit_code] {
+      (*config)["seed"] = flags->seed;
+      exit_code = train(*config, *flags);
+    });
+  }
+  train_app->callback([train_app, flags, &exit_code] {
+    if (!train_app->get_subcommands().empty()) return;
+    if (flags->list) {
+      print_list();
+    } else if (!flags->resume.empty()) {
+      exit_code = train({}, *flags);
+    } else {
+      throw CLI::ValidationError("train", "got no task, expected one; hint: espalier train --list shows them");
+    }
+  });
+}
+
+}  // namespace espalier::app

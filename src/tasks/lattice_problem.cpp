@@ -1,0 +1,85 @@
+#include "espalier/tasks/lattice_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "espalier/core/error.hpp"
+#include "tasks/lattice_data.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::size_t kMostLayers = 1000;
+
+int parse_width(std::string_view text, const std::string& whole) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > 1'000'000)
+    fail("layers", fmt::format("\"{}\" in \"{}\"", text, whole), "whole numbers such as 256x10,128,64");
+  return value;
+}
+
+LatticeRecipe recipe_from(const Json& c) {
+  LatticeRecipe r;
+  r.start_logit = c.at("start-logit");
+  r.temperature = c.at("temperature");
+  r.temperature_final = c.at("temperature-final");
+  r.gumbel = c.at("gumbel");
+  r.gumbel_final = c.at("gumbel-final");
+  return r;
+}
+
+}  // namespace
+
+std::vector<int> parse_layers(const std::string& text) {
+  std::vector<int> layers;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    const std::string_view part = std::string_view(text).substr(start, comma - start);
+    const std::size_t times = part.find('x');
+    const int width = parse_width(part.substr(0, times), text);
+    const int count = times == std::string_view::npos ? 1 : parse_width(part.substr(times + 1), text);
+    if (layers.size() + count > kMostLayers) fail("layers", fmt::format("\"{}\"", text), "at most 1000 layers");
+    layers.insert(layers.end(), count, width);
+    start = comma + 1;
+  }
+  return layers;
+}
+
+LatticeProblem make_lattice_problem(const Json& c, std::uint64_t seed) {
+  const std::string task = c.at("task");
+  LatticeProblem p;
+  p.automaton = {c.at("channels"),
+                 c.at("kernels"),
+                 parse_layers(c.at("perceive").get<std::string>()),
+                 parse_layers(c.at("update").get<std::string>()),
+                 wiring_kind(c.at("wiring").get<std::string>()),
+                 boundary_kind(c.at("boundary").get<std::string>())};
+  p.rollout = {c.at("batch"), c.at("height"), c.at("width"), c.at("steps"), c.at("fire-rate")};
+  p.recipe = recipe_from(c);
+  p.use_reference = c.at("reference");
+  if (p.use_reference && (p.recipe.gumbel > 0 || p.recipe.gumbel_final > 0))
+    fail("reference", "Gumbel noise with --reference", "one or the other", "the plain code knows no noise: --gumbel 0");
+  const int channels = p.automaton.channels;
+  if (task == "life") {
+    p.data = life_data(p.rollout, seed);
+  } else if (task.starts_with("checkerboard")) {
+    p.data = checkerboard_data(p.rollout, channels, seed);
+  } else {
+    const std::string path = task == "pattern" ? c.at("target").get<std::string>() : std::string();
+    if (task == "pattern" && path.empty())
+      fail("pattern", "no target", "--target FILE, a PNG or an ASCII pattern", "data/targets has examples");
+    const Pattern target = task == "pattern" ? read_pattern(path)
+                                             : parse_pattern(task == "lizard" ? lizard_target() : letter_target(), task);
+    // A pattern task takes its size from its target unless told otherwise.
+    if (p.rollout.height == 0) p.rollout.height = target.height;
+    if (p.rollout.width == 0) p.rollout.width = target.width;
+    p.loss_channels = target.channels;
+    p.data = pattern_data(p.rollout, channels, target, c.at("seed-row"), c.at("seed-column"));
+  }
+  return p;
+}
+
+}  // namespace espalier
