@@ -1,13 +1,14 @@
 #include "espalier/lattice/soft_gates.hpp"
 
 #include "espalier/logic/gate_kernels.hpp"
+#include "espalier/logic/gumbel_kernel.hpp"
 #include "espalier/logic/gates.hpp"
 
 namespace espalier {
 namespace {
 
 constexpr std::size_t kGateChunk = 256;
-constexpr double kForwardNs = 20, kBackwardNs = 15, kGumbelNs = 600;  // a gate
+constexpr double kForwardNs = 20, kBackwardNs = 15, kGumbelNs = 60;  // a gate
 
 // The patch gradient of a channel is summed over kernels: the first layer adds to its input gradient.
 LayerPlan accumulating(LayerPlan plan) {
@@ -43,23 +44,22 @@ SoftGates::SoftGates(const Automaton& automaton) : automaton_(automaton) {
 
 void SoftGates::forward(const Parameters& parameters, const SoftChoice& choice, const Pool& pool) {
   inverse_temperature_ = 1.0f / choice.temperature;
-  const bool noise = choice.gumbel_scale > 0;
-  const float* logits = parameters.values().data();
-  if (noise) noisy_.resize(row_.size() * kGates);
-  pool.for_chunks(row_.size(), kGateChunk, noise ? kGumbelNs : kForwardNs, [&](Chunk chunk) {
-    const auto count = static_cast<int>(chunk.end - chunk.begin);
-    const float* source = logits;
-    if (noise) {
-      const Random random(choice.seed, Purpose::kGumbel, choice.step);
-      for (std::size_t g = chunk.begin; g < chunk.end; ++g) {
-        const std::size_t at = static_cast<std::size_t>(row_[g]) * kGates;
-        for (std::size_t i = at; i < at + kGates; ++i)
-          noisy_[i] = logits[i] + choice.gumbel_scale * random.gumbel(i);
-      }
-      source = noisy_.data();
-    }
-    gate_softmax_forward(count, source, &row_[chunk.begin], inverse_temperature_, &p_[chunk.begin * kGates],
-                         &c_[chunk.begin * 4]);
+  if (choice.gumbel_scale > 0) add_noise(parameters.values(), choice, pool);
+  const float* logits = choice.gumbel_scale > 0 ? noisy_.data() : parameters.values().data();
+  pool.for_chunks(row_.size(), kGateChunk, kForwardNs, [&](Chunk chunk) {
+    gate_softmax_forward(static_cast<int>(chunk.end - chunk.begin), logits, &row_[chunk.begin], inverse_temperature_,
+                         &p_[chunk.begin * kGates], &c_[chunk.begin * 4]);
+  });
+}
+
+void SoftGates::add_noise(std::span<const float> logits, const SoftChoice& choice, const Pool& pool) {
+  constexpr std::size_t kGroup = 32;  // numbers a group of the noise kernel
+  noisy_.resize((logits.size() + kGroup - 1) / kGroup * kGroup);
+  pool.for_chunks(noisy_.size() / kGroup, kGateChunk / 2, 2 * kGumbelNs, [&](Chunk chunk) {
+    gumbel_noise(choice.seed, choice.step, static_cast<std::uint32_t>(chunk.begin),
+                 static_cast<int>(chunk.end - chunk.begin), &noisy_[chunk.begin * kGroup]);
+    const std::size_t end = std::min(chunk.end * kGroup, logits.size());
+    for (std::size_t i = chunk.begin * kGroup; i < end; ++i) noisy_[i] = logits[i] + choice.gumbel_scale * noisy_[i];
   });
 }
 

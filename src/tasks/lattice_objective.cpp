@@ -9,6 +9,7 @@
 #include "espalier/core/clock.hpp"
 #include "espalier/io/safetensors.hpp"
 #include "reference/automaton_reference.hpp"
+#include "tasks/freeze_gates.hpp"
 
 namespace espalier {
 namespace {
@@ -32,8 +33,12 @@ LatticeObjective::LatticeObjective(LatticeProblem problem, std::uint64_t seed)
   validation_fire_ = draw_fire_bits(problem_.data.validation, r.steps, r.fire_rate, seed, kValidationFire);
 }
 
-void LatticeObjective::begin_step(std::uint64_t step, double progress) {
+void LatticeObjective::begin_step(std::uint64_t step, double progress, double last_loss) {
   const LatticeRecipe& r = problem_.recipe;
+  if (progress >= r.freeze_from && last_loss < r.freeze_loss) {
+    const double share = std::min(1.0, (progress - r.freeze_from) / std::max(1e-9f, r.freeze_to - r.freeze_from));
+    freeze_gates(parameters_.values(), static_cast<std::size_t>(share * automaton_.gates()));
+  }
   choice_.temperature =
       r.temperature * std::pow(r.temperature_final / r.temperature, static_cast<float>(progress));
   choice_.gumbel_scale = r.gumbel + (r.gumbel_final - r.gumbel) * static_cast<float>(progress);

@@ -49,6 +49,9 @@ class LatticeTask : public Task {
         {"temperature-final", 1.0, "softmax temperature at the end", 1e-3, 1e3, {}},
         {"gumbel", 0.0, "scale of Gumbel noise on the logits at the start", 0, 100, {}},
         {"gumbel-final", 0.0, "scale of Gumbel noise at the end", 0, 100, {}},
+        {"freeze-from", 1.0, "progress (0 to 1) from which gates are hardened one after the other", 0, 1, {}},
+        {"freeze-to", 1.0, "progress by which all gates are hardened", 0, 1, {}},
+        {"freeze-loss", 1e30, "harden gates only while the training loss is below this", 0, 1e30, {}},
         {"reference", false, "train with the plain sequential code (slow; for comparison)"},
     };
     if (d_.name == "pattern") list.push_back({"target", "", "the target: an ASCII pattern or a PNG"});

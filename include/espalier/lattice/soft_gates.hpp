@@ -41,6 +41,9 @@ class SoftGates {
   void backward(const float* dc, Parameters& parameters, const Pool& pool) const;
 
  private:
+  // noisy_ = logits + scale * Gumbel noise.
+  void add_noise(std::span<const float> logits, const SoftChoice& choice, const Pool& pool);
+
   const Automaton& automaton_;
   std::vector<LayerPlan> perceive_, update_;
   std::vector<int> perceive_offset_, update_offset_;

@@ -19,6 +19,9 @@ struct LatticeRecipe {
   float temperature_final = 1;  // ... and at the end (geometric course)
   float gumbel = 0;             // scale of Gumbel noise on the logits ...
   float gumbel_final = 0;       // ... and at the end (linear course)
+  float freeze_from = 1;        // progress from which gates are hardened one after the other; 1 = never
+  float freeze_to = 1;          // progress by which all are
+  float freeze_loss = 1e30f;    // gates are hardened only while the loss is below this
 };
 
 // What a task supplies: boards to start from and what they should become.
@@ -46,7 +49,7 @@ class LatticeObjective : public Objective {
   double accumulate(std::uint64_t batch, const Pool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const Pool& pool) override;
   void describe(SafetensorsFile& file) const override;
-  void begin_step(std::uint64_t step, double progress) override;
+  void begin_step(std::uint64_t step, double progress, double last_loss) override;
   void report(nlohmann::json& summary, std::span<const float> weights) const override;
 
   const Automaton& automaton() const { return automaton_; }

@@ -45,8 +45,8 @@ class Objective {
   virtual void describe(SafetensorsFile& file) const = 0;
 
   // Called once per step before the first accumulate: temperature, noise and other things that follow a plan.
-  // `progress` is step / total steps.
-  virtual void begin_step(std::uint64_t /*step*/, double /*progress*/) {}
+  // `progress` is step / total steps, `last_loss` the loss of the step before (NaN before the first).
+  virtual void begin_step(std::uint64_t /*step*/, double /*progress*/, double /*last_loss*/) {}
 
   // For the report at the end of training: gate counts and the like.
   // `weights` are the best ones, in the order of parameters().values().
