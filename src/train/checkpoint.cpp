@@ -21,15 +21,16 @@ Json to_json(const Evaluation& e) {
 
 Evaluation evaluation_from(const Json& j) {
   Evaluation e{j.at("score").get<double>(), j.at("solved").get<bool>(), j.at("loss").get<double>(), {}};
-  for (const Json& pair : j.at("extra")) e.extra.emplace_back(pair.at(0).get<std::string>(), pair.at(1).get<double>());
+  for (const Json& pair : j.at("extra"))
+    e.extra.emplace_back(pair.at(0).get<std::string>(), pair.at(1).get<double>());
   return e;
 }
 
 void copy_into(std::span<float> target, const SafetensorsFile& file, const std::string& name) {
   const std::vector<float> values = file.floats(name);
   if (values.size() != target.size())
-    fail("restore checkpoint", fmt::format("{} values in \"{}\"", values.size(), name), fmt::format("{}", target.size()),
-         "the checkpoint belongs to another model or configuration");
+    fail("restore checkpoint", fmt::format("{} values in \"{}\"", values.size(), name),
+         fmt::format("{}", target.size()), "the checkpoint belongs to another model or configuration");
   std::copy(values.begin(), values.end(), target.begin());
 }
 
@@ -41,24 +42,32 @@ SafetensorsFile make_checkpoint(Trainer& trainer, bool finished) {
   SafetensorsFile file;
   const TrainState& s = trainer.state();
   Parameters& p = trainer.objective().parameters();
-  const auto flat = [&](const char* name, std::span<const float> values) { file.add(name, {values.size()}, values); };
+  const auto flat = [&](const char* name, std::span<const float> values) {
+    file.add(name, {values.size()}, values);
+  };
   flat("weights", p.values());
   flat("first_moment", trainer.optimizer().first_moment());
   flat("second_moment", trainer.optimizer().second_moment());
   flat("best_weights", s.best_values);
-  const Json state = {{"epoch", s.epoch},       {"optimizer_steps", trainer.optimizer().steps()},
-                      {"loss", s.loss},         {"last", to_json(s.last)},
-                      {"best", to_json(s.best)}, {"best_epoch", s.best_epoch},
+  const Json state = {{"epoch", s.epoch},
+                      {"optimizer_steps", trainer.optimizer().steps()},
+                      {"loss", s.loss},
+                      {"last", to_json(s.last)},
+                      {"best", to_json(s.best)},
+                      {"best_epoch", s.best_epoch},
                       {"evaluations_since_best", s.evaluations_since_best},
-                      {"evaluated", s.evaluated}, {"seconds", s.seconds},
-                      {"finished", finished},   {"weights_hash", p.hash()}};
+                      {"evaluated", s.evaluated},
+                      {"seconds", s.seconds},
+                      {"finished", finished},
+                      {"weights_hash", p.hash()}};
   file.metadata = {{"format", kFormat}, {"state", state.dump()}};
   return file;
 }
 
 bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file) {
   if (file.meta("format") != kFormat)
-    fail("restore checkpoint", fmt::format("format \"{}\"", file.meta("format")), fmt::format("\"{}\"", kFormat));
+    fail("restore checkpoint", fmt::format("format \"{}\"", file.meta("format")),
+         fmt::format("\"{}\"", kFormat));
   Parameters& p = trainer.objective().parameters();
   TrainState& s = trainer.state();
   copy_into(p.values(), file, "weights");
@@ -71,7 +80,8 @@ bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file) {
            "the file is damaged or belongs to another model");
     s.epoch = state.at("epoch");
     trainer.optimizer().set_steps(state.at("optimizer_steps"));
-    s.loss = state.at("loss").is_number() ? state.at("loss").get<double>() : std::numeric_limits<double>::quiet_NaN();
+    s.loss = state.at("loss").is_number() ? state.at("loss").get<double>()
+                                          : std::numeric_limits<double>::quiet_NaN();
     s.last = evaluation_from(state.at("last"));
     s.best = evaluation_from(state.at("best"));
     s.best_epoch = state.at("best_epoch");
@@ -82,7 +92,8 @@ bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file) {
     copy_into(s.best_values, file, "best_weights");
     return state.at("finished");
   } catch (const Json::exception& e) {
-    fail("restore checkpoint", fmt::format("a state that does not parse ({})", e.what()), "what this program writes");
+    fail("restore checkpoint", fmt::format("a state that does not parse ({})", e.what()),
+         "what this program writes");
   }
 }
 
@@ -92,12 +103,9 @@ SafetensorsFile make_model(const Trainer& trainer, const std::string& config) {
   const TrainState& s = trainer.state();
   const std::span<const float> best = s.best_values;
   for (const TensorInfo& t : p.tensors()) file.add(t.name, t.shape, best.subspan(t.offset, t.size));
-  file.metadata = {{"format", "espalier model 1"},
-                   {"config", config},
-                   {"epoch", std::to_string(s.best_epoch)},
-                   {"score", fmt::format("{}", s.best.score)},
-                   {"loss", fmt::format("{}", s.best.loss)},
-                   {"solved", s.best.solved ? "true" : "false"}};
+  file.metadata = {{"format", "espalier model 1"},           {"config", config},
+                   {"epoch", std::to_string(s.best_epoch)},  {"score", fmt::format("{}", s.best.score)},
+                   {"loss", fmt::format("{}", s.best.loss)}, {"solved", s.best.solved ? "true" : "false"}};
   trainer.objective().describe(file);
   return file;
 }

@@ -57,7 +57,8 @@ void RunFolder::append_metrics(const TrainState& state) {
   for (const auto& [name, value] : state.last.extra) text += fmt::format(",{}", value);
   std::ofstream out(file(kMetrics), std::ios::app);
   out << text << "\n" << std::flush;
-  if (!out) fail("write metrics", file(kMetrics), "a file that can be written", "is the disk full or read-only?");
+  if (!out)
+    fail("write metrics", file(kMetrics), "a file that can be written", "is the disk full or read-only?");
 }
 
 void RunFolder::trim_metrics(std::uint64_t epoch) {

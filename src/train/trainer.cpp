@@ -36,7 +36,8 @@ Trainer::Trainer(Objective& objective, const TrainOptions& options, const Pool& 
 void Trainer::step() {
   Parameters& parameters = objective_.parameters();
   const std::uint64_t epoch = state_.epoch;
-  objective_.begin_step(epoch, static_cast<double>(epoch) / static_cast<double>(std::max<std::uint64_t>(1, options_.epochs)));
+  objective_.begin_step(
+      epoch, static_cast<double>(epoch) / static_cast<double>(std::max<std::uint64_t>(1, options_.epochs)));
   parameters.zero_grad(pool_);
   double loss = 0;
   for (std::uint64_t k = 0; k < options_.accumulate; ++k)
