@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "espalier/core/error.hpp"
@@ -13,16 +15,28 @@ namespace {
 
 using Json = nlohmann::json;
 
+// JSON knows no infinity and no NaN; a resumed run must compare with them all the same.
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+double number_from(const Json& j) {
+  if (!j.is_string()) return j.get<double>();
+  const double infinity = std::numeric_limits<double>::infinity();
+  return j == "inf" ? infinity : j == "-inf" ? -infinity : std::numeric_limits<double>::quiet_NaN();
+}
+
 Json to_json(const Evaluation& e) {
   Json extra = Json::array();
-  for (const auto& [name, value] : e.extra) extra.push_back({name, value});
-  return {{"score", e.score}, {"solved", e.solved}, {"loss", e.loss}, {"extra", extra}};
+  for (const auto& [name, value] : e.extra) extra.push_back({name, number(value)});
+  return {{"score", number(e.score)}, {"solved", e.solved}, {"loss", number(e.loss)}, {"extra", extra}};
 }
 
 Evaluation evaluation_from(const Json& j) {
-  Evaluation e{j.at("score").get<double>(), j.at("solved").get<bool>(), j.at("loss").get<double>(), {}};
+  Evaluation e{number_from(j.at("score")), j.at("solved").get<bool>(), number_from(j.at("loss")), {}};
   for (const Json& pair : j.at("extra"))
-    e.extra.emplace_back(pair.at(0).get<std::string>(), pair.at(1).get<double>());
+    e.extra.emplace_back(pair.at(0).get<std::string>(), number_from(pair.at(1)));
   return e;
 }
 
@@ -51,7 +65,7 @@ SafetensorsFile make_checkpoint(Trainer& trainer, bool finished) {
   flat("best_weights", s.best_values);
   const Json state = {{"epoch", s.epoch},
                       {"optimizer_steps", trainer.optimizer().steps()},
-                      {"loss", s.loss},
+                      {"loss", number(s.loss)},
                       {"last", to_json(s.last)},
                       {"best", to_json(s.best)},
                       {"best_epoch", s.best_epoch},
@@ -80,8 +94,7 @@ bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file) {
            "the file is damaged or belongs to another model");
     s.epoch = state.at("epoch");
     trainer.optimizer().set_steps(state.at("optimizer_steps"));
-    s.loss = state.at("loss").is_number() ? state.at("loss").get<double>()
-                                          : std::numeric_limits<double>::quiet_NaN();
+    s.loss = number_from(state.at("loss"));
     s.last = evaluation_from(state.at("last"));
     s.best = evaluation_from(state.at("best"));
     s.best_epoch = state.at("best_epoch");
