@@ -16,6 +16,11 @@ if(ESPALIER_SANITIZE)
   target_link_options(espalier_compile_options INTERFACE -fsanitize=${ESPALIER_SANITIZE})
 endif()
 
+option(ESPALIER_FUZZ "Build the fuzzers (clang only; see script/fuzz)" OFF)
+if(ESPALIER_FUZZ)
+  target_compile_options(espalier_compile_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 find_program(ESPALIER_CCACHE ccache)
 if(ESPALIER_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ESPALIER_CCACHE})

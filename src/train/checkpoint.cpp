@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "espalier/core/error.hpp"
+#include "espalier/io/json.hpp"
 
 namespace espalier {
 namespace {
@@ -88,7 +89,7 @@ bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file) {
   copy_into(trainer.optimizer().first_moment(), file, "first_moment");
   copy_into(trainer.optimizer().second_moment(), file, "second_moment");
   try {
-    const Json state = Json::parse(file.meta("state"));
+    const Json state = parse_json(file.meta("state"), "the state of a checkpoint");
     if (state.at("weights_hash") != p.hash())
       fail("restore checkpoint", "weights of another hash", state.at("weights_hash").get<std::string>(),
            "the file is damaged or belongs to another model");
@@ -105,7 +106,7 @@ bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file) {
     copy_into(s.best_values, file, "best_weights");
     return state.at("finished");
   } catch (const Json::exception& e) {
-    fail("restore checkpoint", fmt::format("a state that does not parse ({})", e.what()),
+    fail("restore checkpoint", fmt::format("a state with missing or wrong entries ({})", e.what()),
          "what this program writes");
   }
 }

@@ -18,6 +18,21 @@ TEST(Error, BracesInTheWordsAreNotFormatCodes) {
             "[op] got {}, expected {0}; hint: {x}");
 }
 
+TEST(Error, NamesOutOfFilesCannotBreakTheLineOrTheTerminal) {
+  EXPECT_EQ(message_of<Error>([] { fail("op", "a\nb\x1b[2J\t", "é 日本"); }),
+            "[op] got a\\nb\\x1b[2J\\x09, expected é 日本");
+}
+
+TEST(Error, LongTextsAreCutBetweenCharacters) {
+  const std::string message = message_of<Error>([] {
+    std::string text = "x";
+    for (int i = 0; i < 1000; ++i) text += "é";
+    fail("op", text, "less");
+  });
+  EXPECT_LT(message.size(), 500u);
+  EXPECT_NE(message.find("é..., expected less"), std::string::npos);
+}
+
 TEST(Error, CancelledIsNotAnError) {
   // Ctrl-C must not be reported as the user's mistake.
   EXPECT_FALSE((std::is_base_of_v<Error, Cancelled>));

@@ -67,8 +67,8 @@ TEST(Checkpoint, ForeignOrDamagedFilesAreOneLineErrors) {
   EXPECT_THAT(message([](auto& f) { f.metadata.erase("format"); }), HasSubstr("format"));
   EXPECT_THAT(message([](auto& f) { f.metadata["format"] = "espalier checkpoint 99"; }), HasSubstr("99"));
   EXPECT_THAT(message([](auto& f) { f.metadata.erase("state"); }), HasSubstr("state"));
-  EXPECT_THAT(message([](auto& f) { f.metadata["state"] = "{"; }), HasSubstr("does not parse"));
-  EXPECT_THAT(message([](auto& f) { f.metadata["state"] = "[1]"; }), HasSubstr("does not parse"));
+  EXPECT_THAT(message([](auto& f) { f.metadata["state"] = "{"; }), HasSubstr("not JSON"));
+  EXPECT_THAT(message([](auto& f) { f.metadata["state"] = "[1]"; }), HasSubstr("wrong entries"));
   EXPECT_THAT(message([](auto& f) { f.tensors.erase("weights"); }), HasSubstr("weights"));
   EXPECT_THAT(message([](auto& f) { f.tensors["weights"] = f.tensors["wrong"]; }), HasSubstr("0 values"));
   EXPECT_THAT(message([](auto& f) { f.tensors["weights"].bytes[0] ^= std::byte{1}; }),
