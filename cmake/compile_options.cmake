@@ -3,6 +3,9 @@ add_library(espalier_compile_options INTERFACE)
 target_compile_features(espalier_compile_options INTERFACE cxx_std_20)
 # The bits of a result may not depend on where a compiler chooses to fuse a multiply and an add.
 target_compile_options(espalier_compile_options INTERFACE -ffp-contract=off)
+# Nobody reads errno or the exception flags after arithmetic; saying so lets loops with sqrt and comparisons
+# become vector code. No value changes.
+target_compile_options(espalier_compile_options INTERFACE -fno-math-errno -fno-trapping-math)
 if(ESPALIER_DEVELOPER)
   target_compile_options(espalier_compile_options INTERFACE -Wall -Wextra -Wpedantic -Werror)
 endif()
@@ -11,6 +14,11 @@ set(ESPALIER_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thr
 if(ESPALIER_SANITIZE)
   target_compile_options(espalier_compile_options INTERFACE -fsanitize=${ESPALIER_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(espalier_compile_options INTERFACE -fsanitize=${ESPALIER_SANITIZE})
+endif()
+
+option(ESPALIER_FUZZ "Build the fuzzers (clang only; see script/fuzz)" OFF)
+if(ESPALIER_FUZZ)
+  target_compile_options(espalier_compile_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 find_program(ESPALIER_CCACHE ccache)

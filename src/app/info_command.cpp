@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "espalier/core/error.hpp"
+#include "espalier/io/json.hpp"
 #include "espalier/io/safetensors.hpp"
 
 namespace espalier::app {
@@ -12,20 +14,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-const char* type_name(DType type) {
-  switch (type) {
-    case DType::kF32: return "F32";
-    case DType::kI32: return "I32";
-    case DType::kI64: return "I64";
-    case DType::kU8: return "U8";
-  }
-  return "";
-}
-
 // Metadata values that are JSON themselves are shown as such.
 Json meta_value(const std::string& text) {
-  const Json parsed = Json::parse(text, nullptr, false);
-  return parsed.is_object() || parsed.is_number() || parsed.is_boolean() ? parsed : Json(text);
+  try {
+    const Json parsed = parse_json(text, "metadata");
+    return parsed.is_object() || parsed.is_number() || parsed.is_boolean() ? parsed : Json(text);
+  } catch (const Error&) {
+    return text;
+  }
 }
 
 void print_table(const SafetensorsFile& file) {
@@ -41,7 +37,7 @@ void print_table(const SafetensorsFile& file) {
   std::size_t values = 0;
   fmt::print("{} tensors:\n", file.tensors.size());
   for (const auto& [name, t] : file.tensors) {
-    fmt::print("  {:<28} {:<4} [{}]\n", name, type_name(t.type), fmt::join(t.shape, ", "));
+    fmt::print("  {:<28} {:<4} [{}]\n", name, dtype_name(t.type), fmt::join(t.shape, ", "));
     values += t.bytes.size() / dtype_size(t.type);
   }
   fmt::print("{} values in all\n", values);
@@ -50,7 +46,7 @@ void print_table(const SafetensorsFile& file) {
 void print_json(const SafetensorsFile& file) {
   Json j = {{"metadata", Json::object()}, {"tensors", Json::object()}};
   for (const auto& [key, text] : file.metadata) j["metadata"][key] = meta_value(text);
-  for (const auto& [name, t] : file.tensors) j["tensors"][name] = {{"dtype", type_name(t.type)}, {"shape", t.shape}};
+  for (const auto& [name, t] : file.tensors) j["tensors"][name] = {{"dtype", dtype_name(t.type)}, {"shape", t.shape}};
   fmt::print("{}\n", j.dump());
 }
 

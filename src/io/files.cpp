@@ -51,6 +51,16 @@ class HoldFileSizeSignal {
   sigset_t signals_, before_;
 };
 
+void write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
+  const HoldFileSizeSignal hold;
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), std::min(bytes.size(), std::size_t{1} << 30));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) fail_errno("write file", path, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(wrote));
+  }
+}
+
 // The new file under its temporary name; removed again unless it was renamed into place.
 class TemporaryFile {
  public:
@@ -74,15 +84,7 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  void write(std::span<const std::byte> bytes) {
-    const HoldFileSizeSignal hold;
-    while (!bytes.empty()) {
-      const ssize_t wrote = ::write(fd_, bytes.data(), std::min(bytes.size(), std::size_t{1} << 30));
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote < 0) fail_errno("write file", path_, errno);
-      bytes = bytes.subspan(static_cast<std::size_t>(wrote));
-    }
-  }
+  void write(std::span<const std::byte> bytes) { write_all(fd_, bytes, path_); }
 
   // Content first, name second, folder third: whatever survives a crash is a whole file.
   void place() {
@@ -132,6 +134,19 @@ void write_atomically(const std::string& path, std::span<const std::byte> bytes)
 
 void write_atomically(const std::string& path, std::string_view text) {
   write_atomically(path, std::as_bytes(std::span(text)));
+}
+
+void append_text(const std::string& path, std::string_view text) {
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!file.open()) fail_errno("write file", path, errno);
+  struct stat before {};
+  if (fstat(file.get(), &before) != 0) fail_errno("write file", path, errno);
+  try {
+    write_all(file.get(), std::as_bytes(std::span(text)), path);
+  } catch (const Error&) {
+    if (::ftruncate(file.get(), before.st_size) != 0) fail_errno("write file", path, errno);
+    throw;
+  }
 }
 
 void make_folder(const std::string& path) {

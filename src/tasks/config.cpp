@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "espalier/core/error.hpp"
+#include "espalier/io/json.hpp"
 
 namespace espalier {
 namespace {
@@ -67,12 +68,12 @@ void check_option(const TaskOption& option, const Json& value) {
                     : option.value.is_number_integer() ? value.is_number_integer()
                     : option.value.is_number()         ? value.is_number()
                                                        : value.is_string();
-  if (!fits) fail(op, value.dump(), type_name(option.value));
+  if (!fits) fail(op, shown_json(value), type_name(option.value));
   if (value.is_number() && (value.get<double>() < option.least || value.get<double>() > option.most))
-    fail(op, value.dump(), fmt::format("{:g} to {:g}", option.least, option.most));
+    fail(op, shown_json(value), fmt::format("{:g} to {:g}", option.least, option.most));
   if (!option.choices.empty() &&
       std::find(option.choices.begin(), option.choices.end(), value.get<std::string>()) == option.choices.end())
-    fail(op, value.dump(), fmt::format("one of {}", fmt::join(option.choices, ", ")));
+    fail(op, shown_json(value), fmt::format("one of {}", fmt::join(option.choices, ", ")));
 }
 
 Json checked_config(const Json& config) {
@@ -82,7 +83,7 @@ Json checked_config(const Json& config) {
   Json full = default_config(task);
   if (config.contains("seed")) {
     const Json& seed = config["seed"];
-    if (!seed.is_number_integer() || seed < 0) fail("--seed", seed.dump(), "a whole number from 0");
+    if (!seed.is_number_integer() || seed < 0) fail("--seed", shown_json(seed), "a whole number from 0");
     full["seed"] = seed;
   }
   const std::vector<TaskOption> options = all_options(task);
@@ -99,9 +100,7 @@ Json checked_config(const Json& config) {
 }
 
 Json parse_config(const std::string& text, const std::string& what) {
-  const Json config = Json::parse(text, nullptr, false);
-  if (config.is_discarded()) fail("config", fmt::format("{}, which is not JSON", what), "a JSON object");
-  return checked_config(config);
+  return checked_config(parse_json(text, what));
 }
 
 TrainOptions train_options(const Json& c) {

@@ -1,6 +1,11 @@
 #include "espalier/train/gradient_slots.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "espalier/core/error.hpp"
+#include "flat_kernels.hpp"
 
 namespace espalier {
 namespace {
@@ -8,23 +13,21 @@ constexpr std::size_t kReduceChunk = 4096;
 }
 
 GradientSlots::GradientSlots(std::size_t slots, std::size_t floats)
-    : slots_(slots), floats_(floats), stride_((floats + 15) / 16 * 16), data_(slots * stride_) {}
+    : slots_(slots), floats_(floats), stride_((floats + 15) / 16 * 16), data_(slots * stride_) {
+  if (slots == 0) fail("gradient slots", "0 slots", "at least 1");
+}
 
 void GradientSlots::zero(const Pool& pool) {
   pool.for_chunks(data_.size(), kReduceChunk * 4, 0.1,
                   [&](Chunk c) { std::fill_n(&data_[c.begin], c.end - c.begin, 0.0f); });
 }
 
-void GradientSlots::add_to(std::span<float> total, const Pool& pool) {
-  const double cost = 0.2 * static_cast<double>(slots_);
+void GradientSlots::add_to(std::span<float> total, const Pool& pool) const {
+  if (total.size() != floats_)
+    fail("add gradient slots", fmt::format("a total of {} floats", total.size()), fmt::format("{}", floats_));
+  const double cost = 0.1 * static_cast<double>(slots_);
   pool.for_chunks(floats_, kReduceChunk, cost, [&](Chunk c) {
-    for (std::size_t stride = 1; stride < slots_; stride *= 2)
-      for (std::size_t s = 0; s + stride < slots_; s += 2 * stride) {
-        float* into = &data_[s * stride_];
-        const float* from = &data_[(s + stride) * stride_];
-        for (std::size_t i = c.begin; i < c.end; ++i) into[i] += from[i];
-      }
-    for (std::size_t i = c.begin; i < c.end; ++i) total[i] += data_[i];
+    add_tree_kernel(slots_, stride_, c.end - c.begin, &data_[c.begin], &total[c.begin]);
   });
 }
 

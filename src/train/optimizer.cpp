@@ -1,5 +1,4 @@
-// The fused update. Plain loops over restrict pointers: the compiler vectorises them, and no operation is
-// reassociated, so every vector width gives the same bits.
+// The fused update, and the same in separate passes. The fused loops are in flat_kernels.cpp.
 #include "espalier/train/optimizer.hpp"
 
 #include <fmt/format.h>
@@ -9,13 +8,10 @@
 #include <limits>
 
 #include "espalier/core/error.hpp"
+#include "flat_kernels.hpp"
 
 namespace espalier {
 namespace {
-
-struct Update {
-  float lr, decay, scale, limit, beta1, beta2, epsilon, correct1, correct2;
-};
 
 Update make_update(const OptimizerOptions& o, std::uint64_t step, float lr, float scale) {
   const auto t = static_cast<double>(step);
@@ -23,6 +19,7 @@ Update make_update(const OptimizerOptions& o, std::uint64_t step, float lr, floa
           1.0f - lr * o.weight_decay,
           scale,
           o.clip_value > 0 ? o.clip_value : std::numeric_limits<float>::infinity(),
+          o.momentum,
           o.beta1,
           o.beta2,
           o.epsilon,
@@ -30,27 +27,24 @@ Update make_update(const OptimizerOptions& o, std::uint64_t step, float lr, floa
           static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(o.beta2), t)))};
 }
 
-void adamw_chunk(const Update& u, std::size_t n, float* __restrict w, const float* __restrict gradient,
-                 float* __restrict m, float* __restrict v) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const float g = std::min(std::max(gradient[i] * u.scale, -u.limit), u.limit);
-    m[i] = u.beta1 * m[i] + (1.0f - u.beta1) * g;
-    v[i] = u.beta2 * v[i] + (1.0f - u.beta2) * g * g;
-    w[i] = w[i] * u.decay - u.lr * (m[i] * u.correct1) / (std::sqrt(v[i] * u.correct2) + u.epsilon);
-  }
-}
-
-void sgd_chunk(const Update& u, float momentum, std::size_t n, float* __restrict w,
-               const float* __restrict gradient, float* __restrict m) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const float g = std::min(std::max(gradient[i] * u.scale, -u.limit), u.limit);
-    m[i] = momentum * m[i] + g;
-    w[i] = w[i] * u.decay - u.lr * m[i];
-  }
-}
-
 float clip_scale(const OptimizerOptions& o, double norm) {
   return o.clip_norm > 0 && norm > o.clip_norm ? static_cast<float>(o.clip_norm / norm) : 1.0f;
+}
+
+void check(bool good, const char* name, float value, const char* expected) {
+  if (!good) fail("optimizer", fmt::format("{} {}", name, value), expected);
+}
+
+// Every condition is false for a NaN.
+void check_options(const OptimizerOptions& o) {
+  check(o.momentum >= 0 && o.momentum < 1, "momentum", o.momentum, "at least 0 and below 1");
+  check(o.beta1 >= 0 && o.beta1 < 1, "beta1", o.beta1, "at least 0 and below 1");
+  check(o.beta2 >= 0 && o.beta2 < 1, "beta2", o.beta2, "at least 0 and below 1");
+  check(o.epsilon > 0 && std::isfinite(o.epsilon), "epsilon", o.epsilon, "a small number above 0");
+  check(o.weight_decay >= 0 && std::isfinite(o.weight_decay), "weight_decay", o.weight_decay,
+        "0 (none) or more");
+  check(o.clip_value >= 0 && std::isfinite(o.clip_value), "clip_value", o.clip_value, "0 (none) or more");
+  check(o.clip_norm >= 0 && std::isfinite(o.clip_norm), "clip_norm", o.clip_norm, "0 (none) or more");
 }
 
 }  // namespace
@@ -64,7 +58,9 @@ OptimizerKind optimizer_kind(std::string_view name) {
 Optimizer::Optimizer(const OptimizerOptions& options, std::size_t num_parameters)
     : options_(options),
       first_(num_parameters),
-      second_(options.kind == OptimizerKind::kAdamW ? num_parameters : 0) {}
+      second_(options.kind == OptimizerKind::kAdamW ? num_parameters : 0) {
+  check_options(options_);
+}
 
 void Optimizer::step(Parameters& parameters, float lr, const Pool& pool) {
   if (parameters.num_parameters() != first_.size())
@@ -75,12 +71,12 @@ void Optimizer::step(Parameters& parameters, float lr, const Pool& pool) {
   const Update u = make_update(options_, steps_, lr, clip_scale(options_, norm));
   float* w = parameters.values().data();
   const float* g = parameters.gradients().data();
-  pool.for_chunks(first_.size(), kFlatChunk, 0.6, [&](Chunk c) {
+  pool.for_chunks(first_.size(), kFlatChunk, 0.4, [&](Chunk c) {
     const std::size_t n = c.end - c.begin;
     if (options_.kind == OptimizerKind::kAdamW)
-      adamw_chunk(u, n, w + c.begin, g + c.begin, &first_[c.begin], &second_[c.begin]);
+      adamw_kernel(u, n, w + c.begin, g + c.begin, &first_[c.begin], &second_[c.begin]);
     else
-      sgd_chunk(u, options_.momentum, n, w + c.begin, g + c.begin, &first_[c.begin]);
+      sgd_kernel(u, n, w + c.begin, g + c.begin, &first_[c.begin]);
   });
 }
 
@@ -102,7 +98,8 @@ void reference_step(const OptimizerOptions& o, std::uint64_t step, float lr, std
   for (std::size_t i = 0; i < g.size(); ++i) first[i] = o.beta1 * first[i] + (1.0f - o.beta1) * g[i];
   for (std::size_t i = 0; i < g.size(); ++i) second[i] = o.beta2 * second[i] + (1.0f - o.beta2) * g[i] * g[i];
   for (std::size_t i = 0; i < g.size(); ++i)
-    values[i] = values[i] * u.decay - lr * (first[i] * u.correct1) / (std::sqrt(second[i] * u.correct2) + o.epsilon);
+    values[i] =
+        values[i] * u.decay - lr * (first[i] * u.correct1) / (std::sqrt(second[i] * u.correct2) + o.epsilon);
 }
 
 }  // namespace espalier

@@ -8,14 +8,21 @@
 
 #include "espalier/core/error.hpp"
 #include "espalier/core/hash.hpp"
+#include "flat_kernels.hpp"
 
 namespace espalier {
 
 std::size_t Parameters::add(std::string name, std::vector<std::size_t> shape) {
   for (const TensorInfo& t : tensors_)
     if (t.name == name) fail("add parameter", fmt::format("\"{}\" twice", name), "a new name");
+  constexpr std::size_t kMostFloats = std::size_t{1} << 40;
   std::size_t size = 1;
-  for (const std::size_t extent : shape) size *= extent;
+  for (const std::size_t extent : shape) {
+    if (extent > 0 && size > kMostFloats / extent)
+      fail("add parameter", fmt::format("\"{}\" of shape [{}]", name, fmt::join(shape, ", ")),
+           "a shape that fits memory");
+    size *= extent;
+  }
   tensors_.push_back({std::move(name), std::move(shape), values_.size(), size});
   values_.resize(values_.size() + size);
   gradients_.resize(values_.size());
@@ -32,8 +39,9 @@ std::size_t Parameters::find(std::string_view name) const {
 }
 
 void Parameters::zero_grad(const Pool& pool) {
-  pool.for_chunks(gradients_.size(), kFlatChunk, 0.1,
-                  [&](Chunk c) { std::fill(&gradients_[c.begin], &gradients_[c.begin] + (c.end - c.begin), 0.0f); });
+  pool.for_chunks(gradients_.size(), kFlatChunk, 0.1, [&](Chunk c) {
+    std::fill(&gradients_[c.begin], &gradients_[c.begin] + (c.end - c.begin), 0.0f);
+  });
 }
 
 bool Parameters::has_gradients() const {
@@ -42,16 +50,8 @@ bool Parameters::has_gradients() const {
 
 double Parameters::gradient_norm(const Pool& pool) const {
   const double squares = pool.reduce(
-      gradients_.size(), kFlatChunk, 0.3, 0.0,
-      [&](Chunk c) {
-        // Eight running sums: enough to fill the adders, and the same order on every machine.
-        double lane[8] = {};
-        for (std::size_t i = c.begin; i < c.end; ++i) {
-          const double g = gradients_[i];
-          lane[i % 8] += g * g;
-        }
-        return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-      },
+      gradients_.size(), kFlatChunk, 0.2, 0.0,
+      [&](Chunk c) { return sum_of_squares_kernel(c.end - c.begin, &gradients_[c.begin]); },
       [](double& a, const double& b) { a += b; });
   return std::sqrt(squares);
 }
@@ -77,7 +77,8 @@ std::string Parameters::hash() const {
   Hasher hasher;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     hasher.add(tensors_[i].name).add(std::string_view("\0", 1));
-    for (const std::size_t extent : tensors_[i].shape) hasher.add(&extent, sizeof extent);
+    const std::size_t rank = tensors_[i].shape.size();
+    hasher.add(&rank, sizeof rank).add(std::span<const std::size_t>(tensors_[i].shape));
     hasher.add(values(i));
   }
   return hasher.hex();

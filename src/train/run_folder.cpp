@@ -55,9 +55,7 @@ void RunFolder::append_metrics(const TrainState& state) {
   text += fmt::format("{},{:.3f},{},{},{},{}", state.epoch, state.seconds, state.loss, state.last.score,
                       state.last.loss, state.last.solved ? 1 : 0);
   for (const auto& [name, value] : state.last.extra) text += fmt::format(",{}", value);
-  std::ofstream out(file(kMetrics), std::ios::app);
-  out << text << "\n" << std::flush;
-  if (!out) fail("write metrics", file(kMetrics), "a file that can be written", "is the disk full or read-only?");
+  append_text(file(kMetrics), text + "\n");
 }
 
 void RunFolder::trim_metrics(std::uint64_t epoch) {

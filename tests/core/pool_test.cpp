@@ -9,17 +9,16 @@
 
 #include "espalier/core/error.hpp"
 #include "espalier/core/random.hpp"
+#include "thread_counts.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr int kThreadCounts[] = {1, 2, 3, 5, 8, 16};
 constexpr double kCostly = 1e6;  // pretend-nanoseconds an item: never too small for the pool
 
 class PoolTest : public testing::Test {
  protected:
-  void SetUp() override { setenv("ESPALIER_OVERSUBSCRIBE", "1", 1); }
-  void TearDown() override { unsetenv("ESPALIER_OVERSUBSCRIBE"); }
+  Oversubscribe oversubscribe_;
 };
 
 TEST_F(PoolTest, ChunksCoverEveryItemOnceForAnyThreadCount) {

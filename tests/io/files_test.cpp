@@ -81,6 +81,17 @@ TEST(Files, AFullDiskKeepsTheOldFileAndIsAnErrorNotASignal) {
   EXPECT_EQ(read_text(folder / "file"), "small");
 }
 
+TEST(Files, AppendingAddsToTheEndOrNotAtAll) {
+  const TempFolder folder;
+  const std::string path = folder / "log";
+  append_text(path, "one\n");
+  append_text(path, "two\n");
+  EXPECT_EQ(read_text(path), "one\ntwo\n");
+  EXPECT_EQ(under_a_file_size_limit([&] { append_text(path, std::string(1 << 20, 'x')); }), 7);
+  EXPECT_EQ(read_text(path), "one\ntwo\n");
+  EXPECT_THAT(message_of<Error>([&] { append_text(folder / "absent/log", "x"); }), HasSubstr("No such file"));
+}
+
 TEST(Files, ErrorsNameThePathTheCauseAndTheWayOut) {
   const TempFolder folder;
   const std::string missing = folder / "absent/file";

@@ -18,6 +18,9 @@ std::string read_text(const std::string& path, std::size_t most_bytes = std::siz
 void write_atomically(const std::string& path, std::span<const std::byte> bytes);
 void write_atomically(const std::string& path, std::string_view text);
 
+// Adds to the end of a file, which is created when missing; what cannot be added whole is not added at all.
+void append_text(const std::string& path, std::string_view text);
+
 // Creates the folder and its parents; an Error says why it cannot be written.
 void make_folder(const std::string& path);
 

@@ -18,8 +18,8 @@ class GradientSlots {
   std::span<float> slot(std::size_t index) { return std::span(data_).subspan(index * stride_, floats_); }
 
   void zero(const Pool& pool);
-  // total[i] += tree sum over slots of slot[i]; the slots are spent afterwards.
-  void add_to(std::span<float> total, const Pool& pool);
+  // total[i] += tree sum over slots of slot[i]: neighbouring slots first, then pairs of pairs, and so on.
+  void add_to(std::span<float> total, const Pool& pool) const;
 
  private:
   std::size_t slots_, floats_, stride_;

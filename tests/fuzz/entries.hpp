@@ -1,0 +1,23 @@
+// What the fuzzers feed, one function a reader of files. Each takes any bytes; an Error is a good answer.
+// Anything else that is thrown, a message of more than one line, or a value that does not survive its own
+// round trip is a defect. The same functions run over the stored corpus in the ordinary tests.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace espalier::fuzz {
+
+void safetensors(std::span<const std::byte> bytes);
+void pattern(std::span<const std::byte> bytes);
+void png(std::span<const std::byte> bytes);
+void config(std::span<const std::byte> bytes);
+
+struct Entry {
+  const char* name;  // also the folder of its corpus
+  void (*run)(std::span<const std::byte>);
+};
+inline constexpr Entry kEntries[] = {
+    {"safetensors", safetensors}, {"pattern", pattern}, {"png", png}, {"config", config}};
+
+}  // namespace espalier::fuzz
