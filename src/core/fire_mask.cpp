@@ -1,0 +1,111 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/fire_mask.cpp"
+#include <hwy/foreach_target.h>
+// Highway includes this file once for each instruction set; the part after HWY_ONCE is compiled once.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "espalier/core/fire_mask.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace espalier::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// One supergroup: 16 words. The eight 32-bit lanes of a digit plane are handled as many at a time as fit.
+HWY_INLINE void fire_super(std::uint32_t first_index, FireMask::Key key, std::uint32_t threshold, std::uint64_t* HWY_RESTRICT out) {
+  const hn::CappedTag<std::uint32_t, 8> d;
+  const std::size_t N = hn::Lanes(d);
+  const auto first = hn::Set(d, FireMask::kFirst), second = hn::Set(d, FireMask::kSecond), mid = hn::Set(d, key.mid);
+  const auto ramp = hn::Mul(hn::Iota(d, 0), hn::Set(d, FireMask::kStride));
+  if (threshold == 0 || threshold >= 256) {
+    std::fill(out, out + FireMask::kSuperWords, threshold ? ~std::uint64_t{0} : 0);
+    return;
+  }
+  for (std::size_t lane = 0; lane < 8; lane += N) {
+    hn::Vec<decltype(d)> plane[16];
+    for (std::uint32_t p = 0; p < 16; ++p) {
+      const std::uint32_t index = first_index + p * 8 + static_cast<std::uint32_t>(lane);
+      auto x = hn::Add(ramp, hn::Set(d, index * FireMask::kStride + key.add));
+      x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), first);
+      x = hn::Mul(hn::Add(hn::Xor(x, hn::ShiftRight<15>(x)), mid), second);
+      plane[p] = hn::Xor(x, hn::ShiftRight<16>(x));
+    }
+    for (std::size_t group = 0; group < 4; ++group) {
+      const auto *high = plane + 4 * group, *next = plane + 4 * ((group + 1) % 4), *after = plane + 4 * ((group + 2) % 4);
+      // u < threshold, digit by digit from the lowest; the planes hold the digits of 255 - u.
+      auto below = hn::Zero(d);
+      for (int digit = 3; digit >= 0; --digit) {
+        const auto low = hn::Xor(next[digit], after[digit]);
+        below = threshold >> (3 - digit) & 1 ? hn::Or(low, below) : hn::And(low, below);
+      }
+      for (int digit = 3; digit >= 0; --digit)
+        below = threshold >> (7 - digit) & 1 ? hn::Or(high[digit], below) : hn::And(high[digit], below);
+      // Two 32-bit lanes make a word, the lower one first (little-endian, as every supported machine).
+      hn::StoreU(below, d, reinterpret_cast<std::uint32_t*>(out) + 8 * group + lane);
+    }
+  }
+}
+
+void fire_supers(const FireMask& mask, std::uint64_t super, std::size_t count, std::uint64_t* HWY_RESTRICT out) {
+  for (std::size_t i = 0; i < count; ++i)
+    fire_super(static_cast<std::uint32_t>(super + i) * 128, mask.key(), mask.threshold(super + i),
+               out + i * FireMask::kSuperWords);
+}
+
+}  // namespace espalier::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace espalier {
+
+HWY_EXPORT(fire_supers);
+
+FireMask::FireMask(std::uint64_t seed, std::uint32_t step, double rate) {
+  const PhiloxBlock block = Random(seed, Purpose::kFire, step).block(0);
+  bits_ = {block[0], block[1]};
+  rounding_ = {block[2], block[3]};
+  const double scaled = std::clamp(rate, 0.0, 1.0) * 256;
+  whole_ = static_cast<std::uint32_t>(scaled);
+  fraction_ = static_cast<std::uint64_t>((scaled - whole_) * 4294967296.0);
+}
+
+std::uint64_t FireMask::word(std::uint64_t index) const {
+  const std::uint64_t super = index / kSuperWords;
+  const std::uint32_t group = index % kSuperWords / kGroupWords, lane = 2 * (index % kGroupWords);
+  const auto plane = [&](std::uint32_t g, std::uint32_t digit) {
+    const std::uint32_t first = static_cast<std::uint32_t>(super) * 128 + (g % 4 * 4 + digit) * 8 + lane;
+    return hash(first, bits_) | std::uint64_t{hash(first + 1, bits_)} << 32;
+  };
+  const std::uint32_t limit = threshold(super);
+  if (limit >= 256) return ~std::uint64_t{0};
+  std::uint64_t below = 0;
+  for (int k = 0; k < 8; ++k) {  // digits from the lowest
+    const auto digit = static_cast<std::uint32_t>(3 - k % 4);
+    const std::uint64_t bits = k < 4 ? plane(group + 1, digit) ^ plane(group + 2, digit) : plane(group, digit);
+    below = limit >> k & 1 ? bits | below : bits & below;
+  }
+  return below;
+}
+
+void FireMask::fill(std::uint64_t first, std::span<std::uint64_t> out) const {
+  const auto kernel = HWY_DYNAMIC_DISPATCH(fire_supers);
+  const std::size_t skip = first % kSuperWords;
+  std::uint64_t super = first / kSuperWords, whole[kSuperWords];
+  std::size_t done = 0;
+  if (skip) {
+    kernel(*this, super++, 1, whole);
+    done = std::min(out.size(), kSuperWords - skip);
+    std::copy_n(whole + skip, done, out.begin());
+  }
+  const std::size_t supers = (out.size() - done) / kSuperWords;
+  kernel(*this, super, supers, out.data() + done);
+  done += supers * kSuperWords;
+  if (done == out.size()) return;
+  kernel(*this, super + supers, 1, whole);
+  std::copy_n(whole, out.size() - done, out.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+}  // namespace espalier
+#endif
