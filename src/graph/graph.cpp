@@ -1,0 +1,111 @@
+#include "espalier/graph/graph.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "espalier/core/error.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max() - 1;
+
+// Stable counting sort of `order` by key; offsets [keys+1] come out as the starts of the runs.
+std::vector<std::uint32_t> sort_by(std::span<const std::uint32_t> order, std::size_t keys, auto&& key,
+                                   std::vector<std::uint32_t>& offsets) {
+  offsets.assign(keys + 1, 0);
+  for (const std::uint32_t item : order) ++offsets[key(item) + 1];
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  std::vector<std::uint32_t> next(offsets.begin(), offsets.end() - 1), sorted(order.size());
+  for (const std::uint32_t item : order) sorted[next[key(item)]++] = item;
+  return sorted;
+}
+
+// The nodes of some cycle, found by walking backward along unfinished sources until a node repeats.
+std::vector<std::uint32_t> find_cycle(const Graph& graph, const std::vector<std::uint32_t>& waiting) {
+  const auto start = std::find_if(waiting.begin(), waiting.end(), [](std::uint32_t w) { return w > 0; });
+  std::vector<std::uint32_t> path{static_cast<std::uint32_t>(start - waiting.begin())};
+  std::vector<bool> seen(graph.num_nodes());
+  while (!seen[path.back()]) {
+    seen[path.back()] = true;
+    const std::uint32_t v = path.back();
+    for (std::uint32_t e = graph.in_offsets()[v]; e < graph.in_offsets()[v + 1]; ++e)
+      if (waiting[graph.sources()[e]] > 0) {
+        path.push_back(graph.sources()[e]);
+        break;
+      }
+  }
+  path.erase(path.begin(), std::find(path.begin(), path.end() - 1, path.back()));
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace
+
+Graph::Graph(std::size_t nodes, std::span<const Edge> edges) {
+  if (nodes > kMost || edges.size() > kMost)
+    fail("graph", fmt::format("{} nodes and {} edges", nodes, edges.size()), "fewer than 2^32 of each");
+  for (const Edge& e : edges)
+    if (e.from >= nodes || e.to >= nodes)
+      fail("graph", fmt::format("an edge from {} to {}", e.from, e.to), fmt::format("nodes below {}", nodes));
+  std::vector<std::uint32_t> order(edges.size()), unused;
+  std::iota(order.begin(), order.end(), 0u);
+  order = sort_by(order, nodes, [&](std::uint32_t i) { return edges[i].from; }, unused);
+  given_ = sort_by(order, nodes, [&](std::uint32_t i) { return edges[i].to; }, in_offsets_);
+  sources_.resize(edges.size());
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    sources_[e] = edges[given_[e]].from;
+    if (e > 0 && edges[given_[e]] == edges[given_[e - 1]])
+      fail("graph", fmt::format("the edge from {} to {} twice", sources_[e], edges[given_[e]].to),
+           "every edge once");
+  }
+  std::iota(order.begin(), order.end(), 0u);
+  out_edges_ = sort_by(order, nodes, [&](std::uint32_t e) { return sources_[e]; }, out_offsets_);
+  targets_.resize(edges.size());
+  for (std::size_t k = 0; k < edges.size(); ++k) targets_[k] = edges[given_[out_edges_[k]]].to;
+}
+
+std::vector<std::uint32_t> dag_levels(const Graph& graph) {
+  const std::size_t nodes = graph.num_nodes();
+  std::vector<std::uint32_t> level(nodes), waiting(nodes), ready;
+  for (std::uint32_t v = 0; v < nodes; ++v) {
+    waiting[v] = static_cast<std::uint32_t>(graph.in_degree(v));
+    if (waiting[v] == 0) ready.push_back(v);
+  }
+  for (std::size_t done = 0; done < ready.size(); ++done) {
+    const std::uint32_t u = ready[done];
+    for (std::uint32_t k = graph.out_offsets()[u]; k < graph.out_offsets()[u + 1]; ++k) {
+      const std::uint32_t v = graph.targets()[k];
+      level[v] = std::max(level[v], level[u] + 1);
+      if (--waiting[v] == 0) ready.push_back(v);
+    }
+  }
+  if (ready.size() < nodes) {
+    std::vector<std::uint32_t> cycle = find_cycle(graph, waiting);
+    if (cycle.size() > 12) cycle.resize(12);
+    fail("dag levels", fmt::format("a cycle {}", fmt::join(cycle, " -> ")), "a graph without cycles");
+  }
+  return level;
+}
+
+GraphBatch batch_graphs(std::span<const Graph* const> graphs) {
+  GraphBatch batch;
+  batch.first_node.push_back(0);
+  std::vector<Edge> edges;
+  for (const Graph* g : graphs) {
+    const std::uint32_t base = batch.first_node.back();
+    if (g->num_nodes() > kMost - base) fail("batch graphs", "too many nodes", "fewer than 2^32");
+    for (std::uint32_t v = 0; v < g->num_nodes(); ++v)
+      for (std::uint32_t e = g->in_offsets()[v]; e < g->in_offsets()[v + 1]; ++e)
+        edges.push_back({base + g->sources()[e], base + v});
+    batch.first_node.push_back(base + static_cast<std::uint32_t>(g->num_nodes()));
+  }
+  batch.graph = Graph(batch.first_node.back(), edges);
+  return batch;
+}
+
+}  // namespace espalier
