@@ -9,6 +9,8 @@ namespace espalier::app {
 enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2, kUnsolved = 3, kInterrupted = 130 };
 
 void add_train_command(CLI::App& program, int& exit_code);
+void add_eval_command(CLI::App& program, int& exit_code);
+void add_run_command(CLI::App& program, int& exit_code);
 void add_info_command(CLI::App& program, int& exit_code);
 
 }  // namespace espalier::app

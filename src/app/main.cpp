@@ -15,6 +15,8 @@ int main(int argc, char** argv) {
   program.footer("Start with: espalier train checkerboard");
   int exit_code = kDone;
   add_train_command(program, exit_code);
+  add_eval_command(program, exit_code);
+  add_run_command(program, exit_code);
   add_info_command(program, exit_code);
   try {
     program.parse(argc, argv);
