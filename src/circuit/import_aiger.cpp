@@ -175,13 +175,15 @@ class Reader {
   void read_symbols(Netlist& n) {
     while (at_ < all_.size()) {
       const std::string_view line = next_line();
-      if (line == "c" || line == "c\r" || line.empty()) return;
+      if (line == "c" || line == "c\r") return;
+      if (line.empty()) wrong("an empty line", "a symbol or a comment");
       const std::size_t blank = line.find(' ');
       std::uint64_t index = 0;
       const auto [rest, error] = std::from_chars(line.data() + 1, line.data() + std::min(blank, line.size()), index);
       const std::size_t most = line[0] == 'i' ? n.inputs.size() : line[0] == 'o' ? n.outputs.size() : 0;
       if (blank == std::string_view::npos || error != std::errc{} || rest != line.data() + blank || index >= most)
-        wrong(fmt::format("symbol \"{}\"", printable(line)), fmt::format("i0 to i{} or o0 to o{} and a name", I_ - 1, O_ - 1));
+        wrong(fmt::format("symbol \"{}\"", printable(line)),
+              fmt::format("i and a number below {}, or o and one below {}, and a name", I_, O_));
       std::string name(line.substr(blank + 1));
       if (!name.empty() && name.back() == '\r') name.pop_back();
       (line[0] == 'i' ? n.inputs[index] : n.outputs[index].name) = name;

@@ -4,6 +4,7 @@
 
 #include "espalier/circuit/import.hpp"
 #include "espalier/core/error.hpp"
+#include "espalier/io/json.hpp"
 
 namespace espalier {
 namespace {
@@ -23,7 +24,7 @@ const Json& member(const Json& json, const char* key, Json::value_t type, const 
 
 std::uint32_t number(const Json& json, std::uint64_t most, const std::string& file, const std::string& place) {
   if (!json.is_number_unsigned() || json.get<std::uint64_t>() > most)
-    wrong(file, fmt::format("{} for {}", json.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 40), place), fmt::format("a whole number from 0 to {}", most));
+    wrong(file, fmt::format("{} for {}", shown_json(json), place), fmt::format("a whole number from 0 to {}", most));
   return json.get<std::uint32_t>();
 }
 
@@ -35,12 +36,7 @@ std::string text(const Json& json, const std::string& file, const std::string& p
 }  // namespace
 
 Netlist import_json(std::string_view source, const std::string& file) {
-  Json json;
-  try {
-    json = Json::parse(source);
-  } catch (const Json::exception& e) {
-    wrong(file, fmt::format("text that is no JSON ({})", e.what()), "a netlist in JSON");
-  }
+  const Json json = parse_json(source, file);
   if (!json.is_object()) wrong(file, json.type_name(), "an object");
   if (text(member(json, "format", Json::value_t::string, file), file, "format") != "espalier-netlist")
     wrong(file, "another format", "\"format\": \"espalier-netlist\"");
