@@ -16,6 +16,9 @@ int main(int argc, char** argv) {
   int exit_code = kDone;
   add_train_command(program, exit_code);
   add_info_command(program, exit_code);
+  add_circuit_command(program, exit_code);
+  add_export_command(program, exit_code);
+  add_verify_command(program, exit_code);
   try {
     program.parse(argc, argv);
     return exit_code;

@@ -1,12 +1,12 @@
 #include "espalier/circuit/abc.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <optional>
 
 #include "circuit/child_process.hpp"
+#include "circuit/work_folder.hpp"
 #include "espalier/circuit/export.hpp"
 #include "espalier/circuit/import.hpp"
 #include "espalier/circuit/verify.hpp"
@@ -27,26 +27,9 @@ constexpr const char* kCollapsing = "collapse; sop; fx; strash; dc2; dch; if -K 
 constexpr std::size_t kMostCollapsed = 14;  // live inputs
 constexpr double kProofSeconds = 60;
 
-class Folder {
- public:
-  Folder() : path_((std::filesystem::temp_directory_path() / "espalier-abc-XXXXXX").string()) {
-    if (!mkdtemp(path_.data())) fail("abc", "no temporary folder", "a writable " + path_, "set TMPDIR");
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
 // What ABC makes of it, under the old names; nothing when the run failed.
 std::optional<Netlist> rewritten(const Netlist& netlist, const char* script, const std::string& program, double seconds) {
-  const Folder folder;
+  const WorkFolder folder;
   const std::string in = folder.file("in.blif"), out = folder.file("out.blif");
   write_atomically(in, std::string_view(export_blif(netlist)));
   const std::string commands = fmt::format("read_blif {}; {}; write_blif {}", in, script, out);
