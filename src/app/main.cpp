@@ -18,6 +18,9 @@ int main(int argc, char** argv) {
   add_eval_command(program, exit_code);
   add_run_command(program, exit_code);
   add_info_command(program, exit_code);
+  add_circuit_command(program, exit_code);
+  add_export_command(program, exit_code);
+  add_verify_command(program, exit_code);
   try {
     program.parse(argc, argv);
     return exit_code;
