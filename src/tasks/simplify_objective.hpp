@@ -48,9 +48,10 @@ class SimplifyObjective : public Objective {
 // How well predictions agree with the engine on one set.
 struct SimplifyScore {
   double one_pass = 0, fixed_point = 0;      // fraction exactly right
-  double mean_edit_distance = 0;             // between the predicted and the expected last graph
+  double mean_edit_distance = 0;             // between the predicted and the expected last graph, or its best
+                                             // upper bound within a fixed number of search nodes
 };
-// `share` says how the model's graphs are stored; predictions are compared as trees.
+// Predictions are compared as trees.
 SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const GraphTransformNet::Rewritten> outputs,
                              const Vocabulary& words, const Pool& pool);
 
