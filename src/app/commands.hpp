@@ -10,5 +10,6 @@ enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2, kUnsolved = 3, kInterrupted 
 
 void add_train_command(CLI::App& program, int& exit_code);
 void add_info_command(CLI::App& program, int& exit_code);
+void add_bench_command(CLI::App& program, int& exit_code);
 
 }  // namespace espalier::app

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   int exit_code = kDone;
   add_train_command(program, exit_code);
   add_info_command(program, exit_code);
+  add_bench_command(program, exit_code);
   try {
     program.parse(argc, argv);
     return exit_code;
