@@ -1,6 +1,7 @@
 // The espalier program: parse, run one command, turn errors into one line and an exit code.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <exception>
 
 #include "app/commands.hpp"
@@ -8,6 +9,7 @@
 
 int main(int argc, char** argv) {
   using namespace espalier::app;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then an error of the write, which is reported
   CLI::App program("Trains networks that live on graphs and lattices, with the same bits for any number of threads.",
                    "espalier");
   program.set_version_flag("--version", "espalier 0.1.0");

@@ -7,19 +7,12 @@
 #include "app/interrupt.hpp"
 #include "app/progress.hpp"
 #include "app/task_options.hpp"
+#include "app/train_flags.hpp"
 #include "espalier/core/error.hpp"
-#include "espalier/tasks/session.hpp"
+#include "espalier/tasks/seeds.hpp"
 
 namespace espalier::app {
 namespace {
-
-struct TrainFlags {
-  std::string out, resume;
-  std::uint64_t seed = 1;
-  int threads = 0;
-  bool force = false, quiet = false, json = false, timing = false, require_solved = false, list = false;
-  SessionOptions session;
-};
 
 void add_run_flags(CLI::App& command, TrainFlags& f) {
   command.add_option("--threads", f.threads, "worker threads; 0 = all cores. Results do not depend on it");
@@ -59,16 +52,19 @@ void print_result(const Session& session, const Json& j) {
   fmt::print("weights {}\nmodel   {}\n", j["weights_hash"].get<std::string>(), session.folder().file("model.safetensors"));
 }
 
+RunFolder open_folder(const Json& wanted, const TrainFlags& f) {
+  if (!f.resume.empty()) return RunFolder::open(f.resume);
+  const Json config = checked_config(wanted);
+  find_task(config["task"].get<std::string>()).make(config, config_seed(config));  // impossible ones fail here
+  const std::string path = f.out.empty() ? fmt::format("runs/{}-{}", config["task"].get<std::string>(), f.seed) : f.out;
+  return create_run(path, config, f.force);
+}
+
 int train(const Json& wanted, const TrainFlags& f) {
   const StopFlag& stop = interrupt_flag();
   const Pool pool(f.threads);
-  RunFolder folder = [&] {
-    if (!f.resume.empty()) return RunFolder::open(f.resume);
-    const Json config = checked_config(wanted);
-    find_task(config["task"].get<std::string>()).make(config, config_seed(config));  // impossible ones fail here
-    const std::string path = f.out.empty() ? fmt::format("runs/{}-{}", config["task"].get<std::string>(), f.seed) : f.out;
-    return RunFolder::create(path, config.dump(2) + "\n", f.force);
-  }();
+  RunFolder folder = open_folder(wanted, f);
+  if (parse_config(folder.config(), folder.file("config.json")).at("seeds") > 1) return train_many(folder, pool, f);
   Session session(std::move(folder), pool, f.session);
   const Trainer& trainer = session.trainer();
   const std::uint64_t first = session.first_epoch();

@@ -1,5 +1,7 @@
 #include "espalier/tasks/bench_case.hpp"
 
+#include <limits>
+
 #include "espalier/tasks/config.hpp"
 #include "espalier/train/optimizer.hpp"
 #include "tasks/bench_makers.hpp"
@@ -15,9 +17,9 @@ struct Training {
 
   void epoch(const Pool& pool) {
     Parameters& parameters = objective->parameters();
-    objective->begin_step(steps, 0.5);
+    objective->begin_step(steps, 0, loss);  // every epoch as in the beginning of training
     parameters.zero_grad(pool);
-    objective->accumulate(steps, pool, phases);
+    loss = objective->accumulate(steps, pool, phases);
     optimizer.step(parameters, options.schedule.at(steps, options.epochs), pool);
     ++steps;
   }
@@ -27,6 +29,7 @@ struct Training {
   Optimizer optimizer;
   PhaseSeconds phases;
   std::uint64_t steps = 0;
+  double loss = std::numeric_limits<double>::quiet_NaN();
 };
 
 }  // namespace
