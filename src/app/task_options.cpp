@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/commands.hpp"
+
 namespace espalier::app {
 namespace {
 
@@ -38,10 +40,11 @@ std::shared_ptr<Json> add_task_options(CLI::App& command, const Task& task) {
             flag,
             [config, option](const std::string& text) {
               const Json value = convert(option, text);
-              check_option(option, value);
+              as_usage([&] { check_option(option, value); });
               (*config)[option.name] = value;
             },
             option.help)
+        ->take_last()
         ->type_name(value_name(option))
         ->default_str(option.value.is_string() ? option.value.get<std::string>() : option.value.dump());
   }

@@ -15,8 +15,10 @@ namespace espalier::app {
 namespace {
 
 void add_run_flags(CLI::App& command, TrainFlags& f) {
-  command.add_option("--threads", f.threads, "worker threads; 0 = all cores. Results do not depend on it");
-  command.add_option("--checkpoint-every", f.session.checkpoint_every, "epochs between checkpoints; 0 = every few seconds");
+  command.add_option("--threads", f.threads, "worker threads; 0 = all cores. Results do not depend on it")
+      ->check(CLI::Range(0, 1024));
+  command.add_option("--checkpoint-every", f.session.checkpoint_every, "epochs between checkpoints; 0 = every few seconds")
+      ->check(CLI::NonNegativeNumber);
   command.add_flag("--quiet", f.quiet, "no progress");
   command.add_flag("--json", f.json, "print one JSON object on standard output at the end");
   command.add_flag("--timing", f.timing, "show where the time of an epoch goes");
@@ -108,15 +110,21 @@ void add_train_command(CLI::App& program, int& exit_code) {
     add_run_flags(*command, *flags);
     command->add_option("--out", flags->out, "run folder (default runs/TASK-SEED)")->type_name("DIR");
     command->add_flag("--force", flags->force, "replace a run that is in the folder");
-    command->add_option("--seed", flags->seed, "seed of wiring, data and noise")->default_str("1");
+    command->add_option("--seed", flags->seed, "seed of wiring, data and noise")->default_str("1")->check(CLI::NonNegativeNumber);
     const auto config = add_task_options(*command, *task);
     command->callback([flags, config, &exit_code] {
       (*config)["seed"] = flags->seed;
       exit_code = train(*config, *flags);
     });
   }
+  // So that a task that does not exist is named as such; set last, because commands added later inherit it.
+  train_app->allow_extras();
   train_app->callback([train_app, flags, &exit_code] {
     if (!train_app->get_subcommands().empty()) return;
+    for (const std::string& word : train_app->remaining()) {
+      if (word.starts_with("-")) throw CLI::ExtrasError({word});
+      as_usage([&] { find_task(word); });
+    }
     if (flags->list) {
       print_list();
     } else if (!flags->resume.empty()) {

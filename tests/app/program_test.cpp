@@ -33,6 +33,13 @@ TEST(Program, ListShowsEveryTaskInOneLine) {
   expect_in(e.out, {"life ", "checkerboard ", "checkerboard-small ", "checkerboard-async ", "lizard ", "letter ", "pattern "});
 }
 
+TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
+  const std::string program = ESPALIER_PROGRAM;
+  EXPECT_NE(std::system((program + " train --list >/dev/full 2>/dev/null").c_str()), 0);
+  EXPECT_EQ(WEXITSTATUS(std::system((program + " trian >/dev/null 2>/dev/full").c_str())), 2);
+}
+
 TEST(Info, TellsWhatIsInAModel) {
   const TempFolder folder;
   ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);

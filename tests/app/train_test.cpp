@@ -74,6 +74,11 @@ TEST(Train, UnsolvedIsAnExitCodeOnlyWhenAskedFor) {
   EXPECT_EQ(e.json().at("solved"), false);
 }
 
+TEST(Train, AnOptionGivenTwiceMeansItsLastValue) {
+  const TempFolder folder;
+  EXPECT_EQ(run(small({"--epochs", "3", "--quiet", "--json", "--out", folder / "run"})).json().at("epochs"), 3);
+}
+
 TEST(Train, WrongUsageIsOneLineAndExit2) {
   const TempFolder folder;
   const Surroundings here{{}, folder.path(), RLIM_INFINITY};
