@@ -32,7 +32,10 @@ std::shared_ptr<Json> add_task_options(CLI::App& command, const Task& task) {
   for (const TaskOption& option : all_options(task)) {
     const std::string flag = "--" + option.name;
     if (option.value.is_boolean()) {
-      command.add_flag_function(flag, [config, name = option.name](std::int64_t) { (*config)[name] = true; }, option.help);
+      const std::string both = flag + ",!--no-" + option.name;
+      command.add_flag_function(
+          option.value.get<bool>() ? both : flag,
+          [config, name = option.name](std::int64_t count) { (*config)[name] = count > 0; }, option.help);
       continue;
     }
     command

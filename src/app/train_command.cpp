@@ -16,9 +16,9 @@ namespace {
 
 void add_run_flags(CLI::App& command, TrainFlags& f) {
   command.add_option("--threads", f.threads, "worker threads; 0 = all cores. Results do not depend on it")
-      ->check(CLI::Range(0, 1024));
+      ->type_name("N")->check(CLI::Range(0, 1024).description(""));
   command.add_option("--checkpoint-every", f.session.checkpoint_every, "epochs between checkpoints; 0 = every few seconds")
-      ->check(CLI::NonNegativeNumber);
+      ->type_name("N")->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
   command.add_flag("--quiet", f.quiet, "no progress");
   command.add_flag("--json", f.json, "print one JSON object on standard output at the end");
   command.add_flag("--timing", f.timing, "show where the time of an epoch goes");
@@ -110,7 +110,7 @@ void add_train_command(CLI::App& program, int& exit_code) {
     add_run_flags(*command, *flags);
     command->add_option("--out", flags->out, "run folder (default runs/TASK-SEED)")->type_name("DIR");
     command->add_flag("--force", flags->force, "replace a run that is in the folder");
-    command->add_option("--seed", flags->seed, "seed of wiring, data and noise")->default_str("1")->check(CLI::NonNegativeNumber);
+    command->add_option("--seed", flags->seed, "seed of wiring, data and noise")->default_str("1")->type_name("N")->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     const auto config = add_task_options(*command, *task);
     command->callback([flags, config, &exit_code] {
       (*config)["seed"] = flags->seed;
