@@ -4,9 +4,21 @@
 
 #include <CLI/CLI.hpp>
 
+#include "espalier/core/error.hpp"
+
 namespace espalier::app {
 
 enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2, kUnsolved = 3, kInterrupted = 130 };
+
+// Runs `check` and turns its Error, a wrong word on the command line, into one of usage.
+template <class Check>
+void as_usage(Check&& check) {
+  try {
+    check();
+  } catch (const Error& e) {
+    throw CLI::ValidationError(e.what());
+  }
+}
 
 void add_train_command(CLI::App& program, int& exit_code);
 void add_eval_command(CLI::App& program, int& exit_code);
@@ -15,5 +27,6 @@ void add_info_command(CLI::App& program, int& exit_code);
 void add_circuit_command(CLI::App& program, int& exit_code);
 void add_export_command(CLI::App& program, int& exit_code);
 void add_verify_command(CLI::App& program, int& exit_code);
+void add_bench_command(CLI::App& program, int& exit_code);
 
 }  // namespace espalier::app

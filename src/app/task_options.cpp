@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/commands.hpp"
+
 namespace espalier::app {
 namespace {
 
@@ -30,7 +32,10 @@ std::shared_ptr<Json> add_task_options(CLI::App& command, const Task& task) {
   for (const TaskOption& option : all_options(task)) {
     const std::string flag = "--" + option.name;
     if (option.value.is_boolean()) {
-      command.add_flag_function(flag, [config, name = option.name](std::int64_t) { (*config)[name] = true; }, option.help);
+      const std::string both = flag + ",!--no-" + option.name;
+      command.add_flag_function(
+          option.value.get<bool>() ? both : flag,
+          [config, name = option.name](std::int64_t count) { (*config)[name] = count > 0; }, option.help);
       continue;
     }
     command
@@ -38,10 +43,11 @@ std::shared_ptr<Json> add_task_options(CLI::App& command, const Task& task) {
             flag,
             [config, option](const std::string& text) {
               const Json value = convert(option, text);
-              check_option(option, value);
+              as_usage([&] { check_option(option, value); });
               (*config)[option.name] = value;
             },
             option.help)
+        ->take_last()
         ->type_name(value_name(option))
         ->default_str(option.value.is_string() ? option.value.get<std::string>() : option.value.dump());
   }

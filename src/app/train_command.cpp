@@ -7,23 +7,18 @@
 #include "app/interrupt.hpp"
 #include "app/progress.hpp"
 #include "app/task_options.hpp"
+#include "app/train_flags.hpp"
 #include "espalier/core/error.hpp"
-#include "espalier/tasks/session.hpp"
+#include "espalier/tasks/seeds.hpp"
 
 namespace espalier::app {
 namespace {
 
-struct TrainFlags {
-  std::string out, resume;
-  std::uint64_t seed = 1;
-  int threads = 0;
-  bool force = false, quiet = false, json = false, timing = false, require_solved = false, list = false;
-  SessionOptions session;
-};
-
 void add_run_flags(CLI::App& command, TrainFlags& f) {
-  command.add_option("--threads", f.threads, "worker threads; 0 = all cores. Results do not depend on it");
-  command.add_option("--checkpoint-every", f.session.checkpoint_every, "epochs between checkpoints; 0 = every few seconds");
+  command.add_option("--threads", f.threads, "worker threads; 0 = all cores. Results do not depend on it")
+      ->type_name("N")->check(CLI::Range(0, 1024).description(""));
+  command.add_option("--checkpoint-every", f.session.checkpoint_every, "epochs between checkpoints; 0 = every few seconds")
+      ->type_name("N")->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
   command.add_flag("--quiet", f.quiet, "no progress");
   command.add_flag("--json", f.json, "print one JSON object on standard output at the end");
   command.add_flag("--timing", f.timing, "show where the time of an epoch goes");
@@ -59,16 +54,19 @@ void print_result(const Session& session, const Json& j) {
   fmt::print("weights {}\nmodel   {}\n", j["weights_hash"].get<std::string>(), session.folder().file("model.safetensors"));
 }
 
+RunFolder open_folder(const Json& wanted, const TrainFlags& f) {
+  if (!f.resume.empty()) return RunFolder::open(f.resume);
+  const Json config = checked_config(wanted);
+  find_task(config["task"].get<std::string>()).make(config, config_seed(config));  // impossible ones fail here
+  const std::string path = f.out.empty() ? fmt::format("runs/{}-{}", config["task"].get<std::string>(), f.seed) : f.out;
+  return create_run(path, config, f.force);
+}
+
 int train(const Json& wanted, const TrainFlags& f) {
   const StopFlag& stop = interrupt_flag();
   const Pool pool(f.threads);
-  RunFolder folder = [&] {
-    if (!f.resume.empty()) return RunFolder::open(f.resume);
-    const Json config = checked_config(wanted);
-    find_task(config["task"].get<std::string>()).make(config, config_seed(config));  // impossible ones fail here
-    const std::string path = f.out.empty() ? fmt::format("runs/{}-{}", config["task"].get<std::string>(), f.seed) : f.out;
-    return RunFolder::create(path, config.dump(2) + "\n", f.force);
-  }();
+  RunFolder folder = open_folder(wanted, f);
+  if (parse_config(folder.config(), folder.file("config.json")).at("seeds") > 1) return train_many(folder, pool, f);
   Session session(std::move(folder), pool, f.session);
   const Trainer& trainer = session.trainer();
   const std::uint64_t first = session.first_epoch();
@@ -112,15 +110,21 @@ void add_train_command(CLI::App& program, int& exit_code) {
     add_run_flags(*command, *flags);
     command->add_option("--out", flags->out, "run folder (default runs/TASK-SEED)")->type_name("DIR");
     command->add_flag("--force", flags->force, "replace a run that is in the folder");
-    command->add_option("--seed", flags->seed, "seed of wiring, data and noise")->default_str("1");
+    command->add_option("--seed", flags->seed, "seed of wiring, data and noise")->default_str("1")->type_name("N")->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     const auto config = add_task_options(*command, *task);
     command->callback([flags, config, &exit_code] {
       (*config)["seed"] = flags->seed;
       exit_code = train(*config, *flags);
     });
   }
+  // So that a task that does not exist is named as such; set last, because commands added later inherit it.
+  train_app->allow_extras();
   train_app->callback([train_app, flags, &exit_code] {
     if (!train_app->get_subcommands().empty()) return;
+    for (const std::string& word : train_app->remaining()) {
+      if (word.starts_with("-")) throw CLI::ExtrasError({word});
+      as_usage([&] { find_task(word); });
+    }
     if (flags->list) {
       print_list();
     } else if (!flags->resume.empty()) {

@@ -5,6 +5,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -25,14 +26,24 @@ int threads_from_environment(int cores) {
   return static_cast<int>(value);
 }
 
+// oneTBB starts no more workers than cores unless a global_control says so, and obeys the smallest of all
+// controls alive: so the process has one, which only grows, and pools alive together do not throttle each
+// other. How many workers a pool has is the business of its arena. Never destroyed: oneTBB may be gone by then.
+void allow_workers(int workers) {
+  using Control = oneapi::tbb::global_control;
+  static std::mutex mutex;
+  static Control* control = nullptr;
+  const std::lock_guard lock(mutex);
+  const auto wanted = static_cast<std::size_t>(workers);
+  if (wanted <= Control::active_value(Control::max_allowed_parallelism)) return;
+  delete control;
+  control = new Control(Control::max_allowed_parallelism, wanted);
+}
+
 }  // namespace
 
 struct Pool::Arena {
-  // oneTBB starts no more workers than cores unless a global_control says so.
-  explicit Arena(int workers)
-      : control(oneapi::tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers)),
-        arena(workers) {}
-  oneapi::tbb::global_control control;
+  explicit Arena(int workers) : arena(workers) {}
   oneapi::tbb::task_arena arena;
 };
 
@@ -42,7 +53,9 @@ Pool::Pool(int threads) {
     fail("threads", std::to_string(threads), "0 (all cores) to 1024");
   threads_ = threads == 0 ? threads_from_environment(cores) : threads;
   workers_ = std::getenv("ESPALIER_OVERSUBSCRIBE") ? threads_ : std::min(threads_, cores);
-  if (workers_ > 1) arena_ = std::make_unique<Arena>(workers_);
+  if (workers_ == 1) return;
+  allow_workers(workers_);
+  arena_ = std::make_unique<Arena>(workers_);
 }
 
 Pool::~Pool() = default;

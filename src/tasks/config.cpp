@@ -31,6 +31,7 @@ std::vector<TaskOption> trainer_options() {
       {"clip-norm", 0.0, "limit of the global gradient norm; 0 = none", 0, 1e30, {}},
       {"eval-every", 10, "epochs between evaluations", 1, 1e9, {}},
       {"patience", 0, "give up after this many evaluations without a better one; 0 = never", 0, 1e9, {}},
+      {"seeds", 1, "seeds to train at once, from --seed upward; the best is kept", 1, 10'000, {}},
       {"until-solved", false, "stop at the first evaluation that is solved", 0, 0, {}},
   };
 }

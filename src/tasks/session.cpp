@@ -19,6 +19,7 @@ Session::Session(RunFolder folder, const Pool& pool, const SessionOptions& optio
 }
 
 void Session::save(bool finished) {
+  trainer_->check_weights();
   // The model first: a kill between the two leaves a model that is newer than the checkpoint, never older.
   folder_.write_model(*trainer_);
   folder_.write_checkpoint(*trainer_, finished);

@@ -37,6 +37,11 @@ RunFolder RunFolder::create(const std::string& path, const std::string& config, 
   return run;
 }
 
+void RunFolder::clear(const std::string& path) {
+  // The config last: as long as it is there, the folder is known as a run.
+  for (const char* name : {kCheckpoint, kModel, kMetrics, kConfig}) fs::remove(path + "/" + name);
+}
+
 RunFolder RunFolder::open(const std::string& path) {
   if (!fs::is_directory(path)) fail("resume", path, "a run folder", "give the folder named by --out");
   if (!holds_run(path))

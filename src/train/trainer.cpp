@@ -9,6 +9,10 @@
 
 namespace espalier {
 
+namespace {
+constexpr const char* kDivergedHint = "lower --lr or set --clip-norm; the last good checkpoint is kept";
+}
+
 bool better(const Evaluation& a, const Evaluation& b) {
   return a.score != b.score ? a.score > b.score : a.loss < b.loss;
 }
@@ -44,7 +48,7 @@ void Trainer::step() {
     loss += objective_.accumulate(epoch * options_.accumulate + k, pool_, phases_);
   if (!std::isfinite(loss))
     fail("train", fmt::format("a loss of {} in epoch {}", loss, epoch + 1), "a finite number",
-         "lower --lr or set --clip-norm; the last good checkpoint is kept");
+         kDivergedHint);
   const double start = seconds_now();
   optimizer_.step(parameters, options_.schedule.at(epoch, options_.epochs), pool_);
   phases_.optimizer += seconds_now() - start;
@@ -52,7 +56,14 @@ void Trainer::step() {
   ++state_.epoch;
 }
 
+void Trainer::check_weights() const {
+  for (const float w : objective_.parameters().values())
+    if (!std::isfinite(w))
+      fail("train", fmt::format("a weight of {} after epoch {}", w, state_.epoch), "a finite number", kDivergedHint);
+}
+
 void Trainer::evaluate() {
+  check_weights();
   state_.last = objective_.evaluate(pool_);
   if (!state_.evaluated || better(state_.last, state_.best)) {
     state_.best = state_.last;

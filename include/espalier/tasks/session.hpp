@@ -30,6 +30,7 @@ class Session {
   const RunFolder& folder() const { return folder_; }
   const Json& config() const { return config_; }
   std::uint64_t first_epoch() const { return first_epoch_; }
+  bool finished() const { return finished_; }  // by an earlier session: run() has nothing left to do
   // What `espalier train --json` prints of this run.
   Json summary(Outcome outcome) const;
 

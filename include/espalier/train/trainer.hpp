@@ -53,6 +53,8 @@ class Trainer {
   void step();
   // Judges the current weights and remembers them when they are the best so far.
   void evaluate();
+  // An Error when any weight is NaN or infinite: such weights are neither judged nor saved.
+  void check_weights() const;
 
   Objective& objective() const { return objective_; }
   const TrainOptions& options() const { return options_; }

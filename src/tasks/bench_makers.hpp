@@ -1,0 +1,12 @@
+// Each room adds its benchmark cases to the list.
+#pragma once
+
+#include "espalier/tasks/bench_case.hpp"
+
+namespace espalier {
+
+void add_train_bench(BenchList& cases);
+void add_lattice_bench(BenchList& cases);
+void add_lattice_scaling_bench(BenchList& cases);
+
+}  // namespace espalier

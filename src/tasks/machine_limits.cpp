@@ -1,0 +1,94 @@
+// Peak rate of fused multiply-adds and bandwidth of a copy, with the vector instructions of this machine.
+#include "espalier/tasks/machine_limits.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "espalier/core/aligned.hpp"
+#include "espalier/core/clock.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tasks/machine_limits.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target:
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace espalier {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Twelve chains: enough to hide the latency of a multiply-add on two ports, few enough for 16 registers.
+double multiply_adds(int rounds, float* sink) {
+  const hn::ScalableTag<float> d;
+  const auto x = hn::Set(d, 0.999f), y = hn::Set(d, 0.001f);
+  auto a = y, b = y, c = y, e = y, f = y, g = y, h = y, i = y, j = y, k = y, l = y, m = y;
+  for (int r = 0; r < rounds; ++r) {
+    a = hn::MulAdd(a, x, y), b = hn::MulAdd(b, x, y), c = hn::MulAdd(c, x, y), e = hn::MulAdd(e, x, y);
+    f = hn::MulAdd(f, x, y), g = hn::MulAdd(g, x, y), h = hn::MulAdd(h, x, y), i = hn::MulAdd(i, x, y);
+    j = hn::MulAdd(j, x, y), k = hn::MulAdd(k, x, y), l = hn::MulAdd(l, x, y), m = hn::MulAdd(m, x, y);
+  }
+  const auto sum = hn::Add(hn::Add(hn::Add(a, b), hn::Add(c, e)), hn::Add(hn::Add(f, g), hn::Add(h, i)));
+  *sink = hn::GetLane(hn::Add(sum, hn::Add(hn::Add(j, k), hn::Add(l, m))));
+  return 2.0 * 12 * static_cast<double>(hn::Lanes(d)) * rounds;
+}
+
+const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace espalier
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace espalier {
+namespace {
+
+HWY_EXPORT(multiply_adds);
+HWY_EXPORT(target_name);
+
+constexpr int kTries = 5;
+constexpr int kRounds = 100'000;
+constexpr std::size_t kChunksPerWorker = 8;  // several, so that a worker that wakes late is made up for
+constexpr std::size_t kCopyChunk = std::size_t{1} << 20;
+constexpr std::size_t kCopyBytes = std::size_t{1} << 26;  // beyond the last cache of most machines
+constexpr double kLongNs = 1e9;  // a cost that always wakes the workers
+
+double peak_flops(const Pool& pool) {
+  const std::size_t chunks = kChunksPerWorker * static_cast<std::size_t>(pool.workers());
+  double best = 0;
+  for (int t = 0; t < kTries; ++t) {
+    std::vector<double> flops(chunks);
+    std::vector<float> sink(chunks);
+    const double start = seconds_now();
+    pool.for_chunks(chunks, 1, kLongNs, [&](Chunk c) { flops[c.index] = HWY_DYNAMIC_DISPATCH(multiply_adds)(kRounds, &sink[c.index]); });
+    const double seconds = seconds_now() - start;
+    double total = 0;
+    for (const double f : flops) total += f;
+    best = std::max(best, total / seconds);
+  }
+  return best;
+}
+
+double copy_bandwidth(const Pool& pool) {
+  AlignedVector<std::byte> from(kCopyBytes, std::byte{1}), to(kCopyBytes);
+  double best = 0;
+  for (int t = 0; t < kTries; ++t) {
+    const double start = seconds_now();
+    pool.for_chunks(kCopyBytes, kCopyChunk, kLongNs, [&](Chunk c) { std::memcpy(&to[c.begin], &from[c.begin], c.end - c.begin); });
+    best = std::max(best, 2.0 * kCopyBytes / (seconds_now() - start));
+  }
+  return best;
+}
+
+}  // namespace
+
+double MachineLimits::least_seconds(double work_flops, double work_bytes) const {
+  return std::max(flops > 0 ? work_flops / flops : 0, bytes > 0 ? work_bytes / bytes : 0);
+}
+
+MachineLimits measure_limits(const Pool& pool) { return {peak_flops(pool), copy_bandwidth(pool)}; }
+
+const char* vector_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
+
+}  // namespace espalier
+#endif

@@ -1,2 +1,0 @@
-#include <gtest/gtest.h>
-TEST(App, Exists) { EXPECT_NE(std::string(ESPALIER_PROGRAM), ""); }

@@ -1,0 +1,101 @@
+// Help, version, lists, info and bench.
+#include "app/program.hpp"
+
+namespace espalier {
+namespace {
+
+void expect_in(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+}
+
+TEST(Program, HelpNamesTheCommandsAndTheirOptions) {
+  for (const char* flag : {"--help", "-h"}) {
+    const Ended e = run({flag});
+    EXPECT_EQ(e.exit_code, 0);
+    EXPECT_EQ(e.err, "");
+    expect_in(e.out, {"train", "info", "bench"});
+  }
+  expect_in(run({"train", "--help"}).out, {"--list", "--resume", "checkerboard"});
+  expect_in(run({"train", "checkerboard", "--help"}).out, {"--epochs", "--lr", "--seeds", "--out", "--update", "256x10"});
+  expect_in(run({"bench", "--help"}).out, {"--threads", "--filter", "--signature"});
+  expect_in(run({"info", "--help"}).out, {"--json"});
+}
+
+TEST(Program, VersionIsOneLine) {
+  const Ended e = run({"--version"});
+  EXPECT_EQ(e.exit_code, 0);
+  EXPECT_TRUE(e.out.starts_with("espalier ")) << e.out;
+}
+
+TEST(Program, ListShowsEveryTaskInOneLine) {
+  const Ended e = run({"train", "--list"});
+  EXPECT_EQ(e.exit_code, 0);
+  expect_in(e.out, {"life ", "checkerboard ", "checkerboard-small ", "checkerboard-async ", "lizard ", "letter ", "pattern "});
+}
+
+TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
+  const std::string program = ESPALIER_PROGRAM;
+  EXPECT_NE(std::system((program + " train --list >/dev/full 2>/dev/null").c_str()), 0);
+  EXPECT_EQ(WEXITSTATUS(std::system((program + " trian >/dev/null 2>/dev/full").c_str())), 2);
+}
+
+TEST(Info, TellsWhatIsInAModel) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);
+  const std::string model = folder / "run/model.safetensors";
+  expect_in(run({"info", model}).out, {"update.0", "perceive.0", "checkerboard-small"});
+  const auto j = run({"info", "--json", model}).json();
+  EXPECT_TRUE(j.at("tensors").contains("update.0"));
+  EXPECT_EQ(j.at("metadata").at("config").at("task"), "checkerboard-small");
+}
+
+TEST(Info, RefusesWhatIsNoModel) {
+  const TempFolder folder;
+  expect_one_line(run({"info", folder / "none"}), 1, {"none"});
+  std::ofstream(folder / "text") << "hello";
+  expect_one_line(run({"info", folder / "text"}), 1, {"text"});
+  std::ofstream(folder / "huge", std::ios::binary) << std::string(8, '\xff') << "{}";
+  expect_one_line(run({"info", folder / "huge"}), 1, {"huge"});
+  expect_one_line(run({"info", folder.path()}), 1, {folder.path()});
+  expect_one_line(run({"info"}), 2, {"model"});
+}
+
+TEST(Bench, JsonHasEveryColumnAndEqualHashes) {
+  const Ended e = run({"bench", "--filter", "checkerboard-small", "--threads", "1,2,3", "--repeat", "1", "--seconds", "0", "--json"},
+                      {{{"ESPALIER_OVERSUBSCRIBE", "1"}}, "", RLIM_INFINITY});
+  ASSERT_EQ(e.exit_code, 0) << e.err;
+  const auto j = e.json();
+  ASSERT_EQ(j.at("cases").size(), 3u);
+  ASSERT_EQ(j.at("limits").size(), 3u);
+  for (const auto& row : j.at("cases")) {
+    EXPECT_EQ(row.at("case"), "lattice/checkerboard-small");
+    EXPECT_EQ(row.at("unit"), "gates/s");
+    EXPECT_EQ(row.at("hash"), j.at("cases")[0].at("hash"));
+    EXPECT_EQ(row.at("hash_equal"), true);
+    for (const char* field : {"median_seconds", "throughput", "ratio_to_one_thread", "ratio_to_reference",
+                              "fraction_of_limit", "peak_mb"})
+      EXPECT_GT(row.at(field), 0) << field;
+  }
+  for (const auto& limit : j.at("limits")) {
+    EXPECT_GT(limit.at("flops_per_second"), 1e8);
+    EXPECT_GT(limit.at("copy_bytes_per_second"), 1e7);
+  }
+}
+
+TEST(Bench, SignatureDoesNotDependOnThreads) {
+  const Surroundings many{{{"ESPALIER_OVERSUBSCRIBE", "1"}}, "", RLIM_INFINITY};
+  const Ended one = run({"bench", "--signature", "--threads", "1"}, many);
+  EXPECT_EQ(one.out.size(), 33u) << one.out;
+  EXPECT_EQ(run({"bench", "--signature", "--threads", "5"}, many).out, one.out);
+}
+
+TEST(Bench, WrongUsageIsOneLine) {
+  expect_one_line(run({"bench", "--filter", "nothing-of-this-name"}), 1, {"nothing-of-this-name", "--list"});
+  for (const char* threads : {"0", "1,", ",1", "two", "1;2", "9999"})
+    expect_one_line(run({"bench", "--threads", threads}), 2, {"--threads"});
+  expect_one_line(run({"bench", "--repeat", "0"}), 2, {"--repeat"});
+}
+
+}  // namespace
+}  // namespace espalier

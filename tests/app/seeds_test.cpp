@@ -1,0 +1,107 @@
+// Many seeds at once: each bit-equal to itself trained alone, the winner decided by the rules and not by timing.
+#include "app/program.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr const char* kEpochs = "60";
+
+Arguments seeds(const std::string& out, const std::string& count, const std::string& threads) {
+  return {"train", "checkerboard-small", "--seed", "4", "--seeds", count, "--epochs", kEpochs, "--threads", threads,
+          "--quiet", "--json", "--out", out};
+}
+
+const Surroundings kMany{{{"ESPALIER_OVERSUBSCRIBE", "1"}}, "", RLIM_INFINITY};
+
+// Without the times and the thread count, which may differ.
+nlohmann::json settled(const nlohmann::json& summary) {
+  nlohmann::json kept = summary;
+  for (const char* field : {"seconds", "ms_per_epoch", "wall_seconds", "peak_rss_mb", "threads", "model"}) kept.erase(field);
+  return kept;
+}
+
+TEST(Seeds, EachIsBitEqualToItselfTrainedAlone) {
+  const TempFolder folder;
+  const Ended e = run(seeds(folder / "all", "3", "2"), kMany);
+  ASSERT_EQ(e.exit_code, 0) << e.err;
+  const auto rows = e.json().at("seeds");
+  ASSERT_EQ(rows.size(), 3u);
+  for (const auto& row : rows) {
+    const std::string seed = row.at("seed").dump(), alone = folder / ("alone-" + seed);
+    const Ended single = run({"train", "checkerboard-small", "--seed", seed, "--until-solved", "--epochs", kEpochs, "--threads", "1",
+                              "--quiet", "--json", "--out", alone});
+    EXPECT_EQ(single.json().at("weights_hash"), row.at("weights_hash"));
+    EXPECT_EQ(single.json().at("score"), row.at("score"));
+    const std::string own = folder / ("all/seed-" + seed);
+    EXPECT_EQ(text_of(own + "/config.json"), text_of(alone + "/config.json"));
+    EXPECT_EQ(text_of(own + "/model.safetensors"), text_of(alone + "/model.safetensors"));
+    EXPECT_EQ(metrics_but_seconds(own), metrics_but_seconds(alone));
+  }
+}
+
+TEST(Seeds, TheWinnerIsTheBestAndItsModelIsCopied) {
+  const TempFolder folder;
+  const auto j = run(seeds(folder / "all", "4", "2"), kMany).json();
+  nlohmann::json best = j.at("seeds")[0];
+  for (const auto& row : j.at("seeds"))
+    if (row.at("score") > best.at("score") ||
+        (row.at("score") == best.at("score") && row.at("validation_loss") < best.at("validation_loss")))
+      best = row;
+  EXPECT_EQ(j.at("seed"), best.at("seed"));
+  EXPECT_EQ(j.at("model"), folder / "all/model.safetensors");
+  EXPECT_EQ(text_of(folder / "all/model.safetensors"),
+            text_of(folder / ("all/seed-" + best.at("seed").dump() + "/model.safetensors")));
+  const std::string table = text_of(folder / "all/seeds.csv");
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 5);
+  EXPECT_NE(table.find(best.at("weights_hash").get<std::string>()), std::string::npos);
+}
+
+TEST(Seeds, TheResultDoesNotDependOnThreads) {
+  const TempFolder folder;
+  const auto one = run(seeds(folder / "1", "3", "1"), kMany).json();
+  for (const char* threads : {"2", "3", "5", "8"})
+    EXPECT_EQ(settled(run(seeds(folder / threads, "3", threads), kMany).json()), settled(one)) << threads;
+}
+
+TEST(Seeds, KilledOrInterruptedTheyAreContinuedToTheSameBits) {
+  const TempFolder folder;
+  const auto whole = run(seeds(folder / "whole", "3", "2"), kMany).json();
+  for (const int signal : {SIGKILL, SIGINT}) {
+    const std::string out = folder / (signal == SIGKILL ? "killed" : "interrupted");
+    Running program(seeds(out, "3", "2"), kMany);
+    program.wait_for(out + "/seed-5/metrics.csv");
+    program.send(signal);
+    const Ended e = program.wait();
+    if (signal == SIGINT) {
+      EXPECT_EQ(e.exit_code, 130);
+      EXPECT_NE(e.err.find("--resume " + out), std::string::npos) << e.err;
+    }
+    const Ended resumed = run({"train", "--resume", out, "--threads", "3", "--quiet", "--json"}, kMany);
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_EQ(settled(resumed.json()), settled(whole));
+    EXPECT_EQ(text_of(out + "/model.safetensors"), text_of(folder / "whole/model.safetensors"));
+  }
+}
+
+TEST(Seeds, ForceRemovesTheOldSeedsAndNothingElse) {
+  const TempFolder folder;
+  ASSERT_EQ(run(seeds(folder / "run", "3", "2")).exit_code, 0);
+  expect_one_line(run(seeds(folder / "run", "2", "2")), 1, {"--force"});
+  std::ofstream(folder / "run/seed-6/mine.txt") << "kept";
+  Arguments again = seeds(folder / "run", "2", "2");
+  again.push_back("--force");
+  ASSERT_EQ(run(again).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/seed-5/model.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/seed-6/model.safetensors"));
+  EXPECT_EQ(text_of(folder / "run/seed-6/mine.txt"), "kept");
+}
+
+TEST(Seeds, AllFailingIsOneLine) {
+  const TempFolder folder;
+  Arguments bad = seeds(folder / "run", "2", "2");
+  for (const char* more : {"--lr", "1000", "--weight-decay", "10", "--clip-value", "0"}) bad.push_back(more);
+  expect_one_line(run(bad), 1, {"expected a finite number"});
+}
+
+}  // namespace
+}  // namespace espalier

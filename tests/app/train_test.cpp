@@ -1,0 +1,176 @@
+// What `espalier train` promises at its surface: output, exit codes, and errors that leave everything in place.
+#include "app/program.hpp"
+
+namespace espalier {
+namespace {
+
+Arguments small(const Arguments& more) {
+  Arguments all{"train", "checkerboard-small", "--epochs", "6", "--eval-every", "2"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+TEST(Train, JsonIsOneObjectWithEveryFieldPromised) {
+  const TempFolder folder;
+  const Ended e = run(small({"--seed", "3", "--threads", "2", "--json", "--out", folder / "run"}));
+  ASSERT_EQ(e.exit_code, 0) << e.err;
+  const auto j = e.json();
+  for (const char* field : {"task", "seed", "epochs", "threads", "soft_loss", "hard_loss", "score", "solved", "seconds",
+                            "ms_per_epoch", "num_parameters", "active_gates", "weights_hash", "model", "peak_rss_mb"})
+    EXPECT_TRUE(j.contains(field) && !j.at(field).is_null()) << field;
+  EXPECT_EQ(j.at("task"), "checkerboard-small");
+  EXPECT_EQ(j.at("seed"), 3);
+  EXPECT_EQ(j.at("epochs"), 6);
+  EXPECT_EQ(j.at("weights_hash").get<std::string>().size(), 32u);
+  EXPECT_GT(j.at("peak_rss_mb"), 1);
+  EXPECT_EQ(j.at("model"), folder / "run/model.safetensors");
+  for (const char* name : {"config.json", "metrics.csv", "model.safetensors", "checkpoint.safetensors"})
+    EXPECT_TRUE(std::filesystem::exists(folder / "run/" + name)) << name;
+}
+
+TEST(Train, ProgressGoesToStandardErrorAndQuietMeansQuiet) {
+  const TempFolder folder;
+  const Ended loud = run(small({"--out", folder / "loud"}));
+  EXPECT_GE(loud.error_lines(), 3u) << loud.err;
+  EXPECT_NE(loud.out.find("model "), std::string::npos) << loud.out;
+  const Ended quiet = run(small({"--quiet", "--json", "--out", folder / "quiet"}));
+  EXPECT_EQ(quiet.err, "");
+  quiet.json();
+}
+
+TEST(Train, TheDefaultFolderIsNamedForTaskAndSeed) {
+  const TempFolder folder;
+  const Ended e = run(small({"--seed", "9", "--quiet"}), {{}, folder.path(), RLIM_INFINITY});
+  EXPECT_EQ(e.exit_code, 0) << e.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "runs/checkerboard-small-9/model.safetensors"));
+}
+
+TEST(Train, TimingTellsTheSharesOfAnEpoch) {
+  const TempFolder folder;
+  const Ended e = run(small({"--quiet", "--timing", "--json", "--out", folder / "run"}));
+  for (const char* phase : {"forward", "backward", "reduction", "optimizer"})
+    EXPECT_NE(e.err.find(phase), std::string::npos) << e.err;
+}
+
+TEST(Train, AnExistingRunIsKeptWithoutForce) {
+  const TempFolder folder;
+  const std::string out = folder / "run";
+  ASSERT_EQ(run(small({"--quiet", "--out", out})).exit_code, 0);
+  const std::string config = text_of(out + "/config.json"), model = text_of(out + "/model.safetensors");
+  expect_one_line(run(small({"--seed", "2", "--quiet", "--out", out})), 1, {"--force", "--resume", out});
+  EXPECT_EQ(text_of(out + "/config.json"), config);
+  EXPECT_EQ(text_of(out + "/model.safetensors"), model);
+  std::ofstream(out + "/notes.txt") << "mine";
+  EXPECT_EQ(run(small({"--seed", "2", "--quiet", "--force", "--out", out})).exit_code, 0);
+  EXPECT_NE(text_of(out + "/config.json"), config);
+  EXPECT_EQ(text_of(out + "/notes.txt"), "mine");
+}
+
+TEST(Train, UnsolvedIsAnExitCodeOnlyWhenAskedFor) {
+  const TempFolder folder;
+  EXPECT_EQ(run(small({"--quiet", "--out", folder / "a"})).exit_code, 0);
+  const Ended e = run(small({"--quiet", "--json", "--require-solved", "--out", folder / "b"}));
+  EXPECT_EQ(e.exit_code, 3);
+  EXPECT_EQ(e.json().at("solved"), false);
+}
+
+TEST(Train, AnOptionGivenTwiceMeansItsLastValue) {
+  const TempFolder folder;
+  EXPECT_EQ(run(small({"--epochs", "3", "--quiet", "--json", "--out", folder / "run"})).json().at("epochs"), 3);
+}
+
+TEST(Train, WrongUsageIsOneLineAndExit2) {
+  const TempFolder folder;
+  const Surroundings here{{}, folder.path(), RLIM_INFINITY};
+  expect_one_line(run({"train", "chekerboard"}, here), 2, {"chekerboard", "checkerboard"});
+  expect_one_line(run({"train"}, here), 2, {"--list"});
+  expect_one_line(run({}, here), 2, {"--help"});
+  expect_one_line(run({"trian"}, here), 2, {"trian"});
+  expect_one_line(run(small({"--epochs", "many"}), here), 2, {"--epochs", "many", "whole number"});
+  expect_one_line(run(small({"--epochs", "-5"}), here), 2, {"--epochs", "-5"});
+  expect_one_line(run(small({"--lr", "fast"}), here), 2, {"--lr", "fast"});
+  expect_one_line(run(small({"--optimizer", "magic"}), here), 2, {"--optimizer", "magic", "adamw"});
+  expect_one_line(run(small({"--threads", "-3"}), here), 2, {"threads", "-3"});
+  expect_one_line(run(small({"--threads", "lots"}), here), 2, {"threads", "lots"});
+  expect_one_line(run(small({"--seed", "-1"}), here), 2, {"--seed", "-1"});
+  expect_one_line(run(small({"--no-such-option"}), here), 2, {"--no-such-option"});
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "wrong usage left something behind";
+}
+
+TEST(Train, ImpossibleProblemsFailBeforeAnyWorkAndLeaveNoFolder) {
+  const TempFolder folder;
+  const std::string out = folder / "run";
+  expect_one_line(run(small({"--update", "2,2,4", "--out", out})), 1, {"wiring", "hint"});
+  expect_one_line(run(small({"--update", "abc", "--out", out})), 1, {"abc"});
+  expect_one_line(run({"train", "life", "--height", "9", "--out", out}), 1, {"3 x 3"});
+  expect_one_line(run({"train", "pattern", "--out", out}), 1, {"--target"});
+  expect_one_line(run({"train", "pattern", "--target", folder / "none.png", "--out", out}), 1, {"none.png"});
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(Train, FoldersThatCannotBeWrittenAreNamed) {
+  const TempFolder folder;
+  std::ofstream(folder / "file") << "not a folder";
+  expect_one_line(run(small({"--out", folder / "file"})), 1, {folder / "file"});
+  expect_one_line(run(small({"--out", folder / "file/run"})), 1, {folder / "file"});
+  expect_one_line(run(small({"--out", "/proc/espalier"})), 1, {"/proc/espalier"});
+  EXPECT_EQ(text_of(folder / "file"), "not a folder");
+  if (geteuid() != 0) {  // root may write anywhere
+    std::filesystem::create_directory(folder / "locked");
+    std::filesystem::permissions(folder / "locked", std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    expect_one_line(run(small({"--out", folder / "locked/run"})), 1, {"locked", "ermission"});
+  }
+}
+
+TEST(Train, OnlyRunsOfOursAreResumed) {
+  const TempFolder folder;
+  expect_one_line(run({"train", "--resume", folder / "nowhere"}), 1, {"nowhere"});
+  expect_one_line(run({"train", "--resume", folder.path()}), 1, {folder.path(), "config.json"});
+  std::ofstream(folder / "config.json") << "{\"name\": \"someone else's\"}";
+  expect_one_line(run({"train", "--resume", folder.path()}), 1, {"task"});
+  std::ofstream(folder / "config.json") << "{broken";
+  expect_one_line(run({"train", "--resume", folder.path()}), 1, {"config.json", "JSON"});
+  EXPECT_EQ(text_of(folder / "config.json"), "{broken");
+}
+
+TEST(Train, DamagedCheckpointsAreRefusedAndKept) {
+  const TempFolder folder;
+  const std::string out = folder / "run", file = out + "/checkpoint.safetensors";
+  ASSERT_EQ(run(small({"--quiet", "--out", out})).exit_code, 0);
+  const std::string good = text_of(file);
+  const std::string damaged[] = {good.substr(0, good.size() / 2), good.substr(0, 5), "", std::string(good.size(), 'x')};
+  for (const std::string& bad : damaged) {
+    std::ofstream(file, std::ios::binary) << bad;
+    expect_one_line(run({"train", "--resume", out}), 1, {});
+    EXPECT_EQ(text_of(file), bad);
+  }
+  std::string flipped = good;
+  flipped[good.size() - 40] = static_cast<char>(flipped[good.size() - 40] ^ 1);  // in the weights
+  std::ofstream(file, std::ios::binary) << flipped;
+  expect_one_line(run({"train", "--resume", out}), 1, {"hash"});
+}
+
+TEST(Train, ACheckpointOfAnotherConfigIsRefused) {
+  const TempFolder folder;
+  ASSERT_EQ(run(small({"--quiet", "--out", folder / "a"})).exit_code, 0);
+  ASSERT_EQ(run(small({"--quiet", "--lr", "0.01", "--out", folder / "b"})).exit_code, 0);
+  std::filesystem::copy_file(folder / "a/checkpoint.safetensors", folder / "b/checkpoint.safetensors",
+                             std::filesystem::copy_options::overwrite_existing);
+  expect_one_line(run({"train", "--resume", folder / "b"}), 1, {"config.json"});
+}
+
+TEST(Train, ALossThatIsNotFiniteStopsAndKeepsTheLastGoodCheckpoint) {
+  const TempFolder folder;
+  const std::string out = folder / "run";
+  // The decay alone multiplies the weights by about -1e4 a step: they overflow within a dozen epochs.
+  const Ended e = run({"train", "checkerboard-small", "--epochs", "200", "--lr", "1000", "--weight-decay", "10", "--clip-value",
+                       "0", "--checkpoint-every", "1", "--quiet", "--out", out});
+  expect_one_line(e, 1, {"expected a finite number", "--lr", "checkpoint"});
+  ASSERT_TRUE(std::filesystem::exists(out + "/checkpoint.safetensors"));
+  const Ended info = run({"info", out + "/checkpoint.safetensors"});
+  EXPECT_EQ(info.exit_code, 0) << info.err;
+  expect_one_line(run({"train", "--resume", out, "--quiet"}), 1, {"expected a finite number"});
+}
+
+}  // namespace
+}  // namespace espalier
