@@ -51,15 +51,6 @@ TEST_F(PoolTest, ReductionGivesTheSameBitsForAnyThreadCount) {
     for (int repeat = 0; repeat < 5; ++repeat) EXPECT_EQ(sum(Pool(threads)), expected) << threads;
 }
 
-// A race on purpose: script/test-sanitizers runs it and demands that the thread sanitizer sees it, as proof that
-// races in loop bodies are not silenced along with TBB's.
-TEST_F(PoolTest, DISABLED_ADeliberateRaceIsSeen) {
-  const Pool pool(4);
-  long total = 0;
-  pool.for_chunks(1000, 1, kCostly, [&](Chunk c) { total += static_cast<long>(c.index); });
-  EXPECT_GT(total, 0);
-}
-
 TEST_F(PoolTest, LargeWorkUsesSeveralThreads) {
   const Pool pool(4);
   std::mutex mutex;
