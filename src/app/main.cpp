@@ -21,6 +21,10 @@ int main(int argc, char** argv) {
   add_circuit_command(program, exit_code);
   add_export_command(program, exit_code);
   add_verify_command(program, exit_code);
+  add_rewrite_command(program, exit_code);
+  add_predict_command(program, exit_code);
+  add_ged_command(program, exit_code);
+  add_data_command(program, exit_code);
   try {
     program.parse(argc, argv);
     return exit_code;
