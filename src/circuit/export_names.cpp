@@ -29,6 +29,13 @@ std::string line_name(std::string_view name) {
   return result.empty() ? "_" : result;
 }
 
+std::string shown_name(std::string_view name) {
+  constexpr std::size_t kMost = 60;
+  std::string result;
+  for (const char c : name.substr(0, kMost)) result += c >= ' ' && c < 127 ? c : '?';
+  return name.size() > kMost ? result + "..." : result;
+}
+
 std::string comment_text(std::string_view text) {
   std::string result;
   for (const char c : text) result += static_cast<unsigned char>(c) < ' ' || c == '/' || c == '*' || c == '\\' ? '_' : c;

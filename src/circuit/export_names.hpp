@@ -13,6 +13,8 @@ namespace espalier {
 std::string identifier(std::string_view name);
 // Without blanks or control characters, which would end a name in line formats.
 std::string line_name(std::string_view name);
+// A name out of a file for a message: short, one line, printable.
+std::string shown_name(std::string_view name);
 // Text for a comment: one line, and no end of a block comment.
 std::string comment_text(std::string_view text);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "circuit/export_names.hpp"
 #include "espalier/circuit/gate_algebra.hpp"
 #include "espalier/core/error.hpp"
 
@@ -45,7 +46,7 @@ void check_netlist(const Netlist& netlist, const std::string& what) {
   }
   for (const NetlistOutput& output : netlist.outputs)
     if (output.net >= netlist.nets())
-      fail(what, fmt::format("output \"{}\" from net {}", output.name, output.net),
+      fail(what, fmt::format("output \"{}\" from net {}", shown_name(output.name), output.net),
            fmt::format("a net below {}", netlist.nets()));
 }
 

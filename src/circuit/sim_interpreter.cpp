@@ -13,8 +13,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class D, class F>
 HWY_INLINE void each_word(D d, std::uint64_t* to, const std::uint64_t* a, const std::uint64_t* b, std::size_t words, F f) {
-  for (std::size_t w = 0; w < words; w += hn::Lanes(d))
-    hn::StoreU(f(hn::LoadU(d, a + w), hn::LoadU(d, b + w)), d, to + w);
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  if (words == SimInterpreter::kBlockWords) {  // nearly always: a loop whose length the compiler knows
+    for (std::size_t w = 0; w < SimInterpreter::kBlockWords; w += kLanes)
+      hn::StoreU(f(hn::LoadU(d, a + w), hn::LoadU(d, b + w)), d, to + w);
+  } else {
+    for (std::size_t w = 0; w < words; w += kLanes)
+      hn::StoreU(f(hn::LoadU(d, a + w), hn::LoadU(d, b + w)), d, to + w);
+  }
 }
 
 template <class D>

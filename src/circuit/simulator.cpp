@@ -175,10 +175,15 @@ DeadRectangle Simulator::random_square(std::uint64_t seed, std::uint64_t step, s
 void Simulator::one_step(const Board& now, Board& next, const Pool& pool) {
   const Plan& plan = *plan_;
   const FireMask fire(options_.seed, static_cast<std::uint32_t>(step_), options_.fire_rate);
-  const double row_ns = 0.1 * static_cast<double>(plan.row_words * (plan.program.ops.size() + 8));
-  pool.for_chunks(plan.height, plan.tile_rows, row_ns, [&](Chunk rows) {
+  // Chunks of whole tiles, at most about 64 of them: enough to balance any number of threads, few enough to cost little.
+  const std::size_t tiles = (plan.height + plan.tile_rows - 1) / plan.tile_rows;
+  const std::size_t chunk_rows = plan.tile_rows * std::max<std::size_t>(1, tiles / 64);
+  const double row_ns = (plan.native ? 0.04 : 0.25) * static_cast<double>(plan.row_words * (plan.program.ops.size() + 8));
+  pool.for_chunks(plan.height, chunk_rows, row_ns, [&](Chunk rows) {
     auto arena = plan.arenas->borrow();
-    plan.run_tile(now, next, rows.begin, rows.end - rows.begin, options_.periodic, plan.fires ? &fire : nullptr, *arena);
+    for (std::size_t first = rows.begin; first < rows.end; first += plan.tile_rows)
+      plan.run_tile(now, next, first, std::min(plan.tile_rows, rows.end - first), options_.periodic,
+                    plan.fires ? &fire : nullptr, *arena);
   });
 }
 

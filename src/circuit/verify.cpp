@@ -7,6 +7,7 @@
 #include <map>
 
 #include "circuit/cnf.hpp"
+#include "circuit/export_names.hpp"
 #include "circuit/literal_builder.hpp"
 #include "circuit/verify_table.hpp"
 #include "espalier/circuit/evaluate.hpp"
@@ -189,10 +190,10 @@ std::string describe(const VerifyReport& report, const Netlist& first) {
   std::string text;
   if (report.verdict == VerifyReport::Verdict::kDifferent) {
     const CounterExample& e = *report.counter_example;
-    text = fmt::format("different: output {} is {} in the first and {} in the second for inputs", e.output, int{e.first}, int{e.second});
+    text = fmt::format("different: output {} is {} in the first and {} in the second for inputs", shown_name(e.output), int{e.first}, int{e.second});
     std::string ones;
     for (std::size_t i = 0; i < e.inputs.size(); ++i)
-      if (e.inputs[i]) ones += " " + first.inputs[i];
+      if (e.inputs[i]) ones += " " + shown_name(first.inputs[i]);
     text += ones.empty() ? " all 0" : fmt::format("{} = 1, all others 0", ones);
   } else {
     text = report.verdict == VerifyReport::Verdict::kEqual ? "equal" : "undecided";
@@ -200,7 +201,7 @@ std::string describe(const VerifyReport& report, const Netlist& first) {
     if (report.by_structure) text += fmt::format(", {} by structure", report.by_structure);
     if (report.by_table) text += fmt::format(", {} by complete table", report.by_table);
     if (report.by_sat) text += fmt::format(", {} by SAT", report.by_sat);
-    if (!report.undecided.empty()) text += fmt::format("; no answer in time for {} and {} more", report.undecided[0], report.undecided.size() - 1);
+    if (!report.undecided.empty()) text += fmt::format("; no answer in time for {} and {} more", shown_name(report.undecided[0]), report.undecided.size() - 1);
   }
   return text + fmt::format(" (inputs matched by {}, outputs by {})", matched(report.inputs_by_name), matched(report.outputs_by_name));
 }
