@@ -19,7 +19,8 @@ std::string shown_name(std::string_view name);
 std::string comment_text(std::string_view text);
 
 // "a & ~b" for two operands; `zero` and `one` are the language's constants.
-std::string gate_expression(Gate gate, std::string_view a, std::string_view b, std::string_view zero, std::string_view one);
+std::string gate_expression(Gate gate, std::string_view a, std::string_view b, std::string_view zero,
+                            std::string_view one);
 
 // True for 9 C inputs and C outputs.
 inline bool is_cell(const Netlist& n) { return !n.outputs.empty() && n.inputs.size() == 9 * n.outputs.size(); }

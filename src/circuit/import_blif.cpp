@@ -65,7 +65,8 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void wrong(std::size_t line, const std::string& got, const std::string& expected, const char* hint = "") const {
+  [[noreturn]] void wrong(std::size_t line, const std::string& got, const std::string& expected,
+                          const char* hint = "") const {
     fail(fmt::format("{}:{}", file_, line), got, expected, hint);
   }
 
@@ -97,7 +98,8 @@ class Reader {
     } else if (first == ".latch" || first == ".mlatch") {
       wrong(line.number, first, "a combinational circuit", "only the logic of one step can be read");
     } else {
-      wrong(line.number, shown_name(first), ".model, .inputs, .outputs, .names or .end", "flatten and map the design first");
+      wrong(line.number, shown_name(first), ".model, .inputs, .outputs, .names or .end",
+            "flatten and map the design first");
     }
   }
 
@@ -109,10 +111,13 @@ class Reader {
       wrong(line.number, fmt::format("{} fields", line.words.size()), fmt::format("{}", wanted));
     const std::string pattern = wanted == 2 ? line.words[0] : "", value = line.words.back();
     if (pattern.size() != cover.inputs.size())
-      wrong(line.number, fmt::format("a row of {} columns", pattern.size()), fmt::format("{}, one for each input", cover.inputs.size()));
-    if (pattern.find_first_not_of("01-") != std::string::npos) wrong(line.number, fmt::format("\"{}\"", shown_name(pattern)), "columns of 0, 1 or -");
+      wrong(line.number, fmt::format("a row of {} columns", pattern.size()),
+            fmt::format("{}, one for each input", cover.inputs.size()));
+    if (pattern.find_first_not_of("01-") != std::string::npos)
+      wrong(line.number, fmt::format("\"{}\"", shown_name(pattern)), "columns of 0, 1 or -");
     if (value != "0" && value != "1") wrong(line.number, fmt::format("output \"{}\"", shown_name(value)), "0 or 1");
-    if (!cover.rows.empty() && cover.on != (value == "1")) wrong(line.number, "rows for 0 and for 1", "one kind in a cover");
+    if (!cover.rows.empty() && cover.on != (value == "1"))
+      wrong(line.number, "rows for 0 and for 1", "one kind in a cover");
     cover.on = value == "1";
     cover.rows.push_back(pattern);
   }
@@ -137,7 +142,9 @@ class Reader {
             const Source& source = find(name, covers_[at].line);
             if (source.input || state[source.index] == 2) continue;
             if (state[source.index] == 1)
-              wrong(covers_[at].line, fmt::format("a cycle through \"{}\" and \"{}\"", shown_name(covers_[at].output), shown_name(name)), "a combinational circuit");
+              wrong(covers_[at].line,
+                    fmt::format("a cycle through \"{}\" and \"{}\"", shown_name(covers_[at].output), shown_name(name)),
+                    "a combinational circuit");
             stack.push_back(source.index);
           }
         }
@@ -157,7 +164,8 @@ class Reader {
   };
   const Source& find(const std::string& name, std::size_t line) const {
     const auto it = sources_.find(name);
-    if (it == sources_.end()) wrong(line, fmt::format("\"{}\", which nothing defines", shown_name(name)), "an input or the output of a .names");
+    if (it == sources_.end())
+      wrong(line, fmt::format("\"{}\", which nothing defines", shown_name(name)), "an input or the output of a .names");
     return it->second;
   }
 

@@ -18,9 +18,12 @@ Net Netlist::add_input(std::string input_name) {
 
 Net Netlist::add_gate(Gate gate, Net a, Net b) {
   const Net net = static_cast<Net>(nets());
-  if (is_constant(gate)) a = b = 0;
-  else if (!reads_a(gate)) a = b;
-  else if (!reads_b(gate)) b = a;
+  if (is_constant(gate))
+    a = b = 0;
+  else if (!reads_a(gate))
+    a = b;
+  else if (!reads_b(gate))
+    b = a;
   gates.push_back({gate, a, b});
   return net;
 }

@@ -21,7 +21,7 @@ struct Entry {
   void (*run)(std::span<const std::byte>);
 };
 inline constexpr Entry kEntries[] = {
-    {"safetensors", safetensors}, {"pattern", pattern}, {"png", png},   {"config", config},
+    {"safetensors", safetensors},   {"pattern", pattern}, {"png", png},    {"config", config},
     {"netlist_json", netlist_json}, {"blif", blif},       {"aiger", aiger}};
 
 }  // namespace espalier::fuzz
