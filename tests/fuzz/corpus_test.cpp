@@ -9,6 +9,9 @@
 #include "fuzz/entries.hpp"
 
 namespace espalier {
+namespace fuzz {
+void PrintTo(const Entry& entry, std::ostream* out) { *out << entry.name; }
+}  // namespace fuzz
 namespace {
 
 class Corpus : public testing::TestWithParam<fuzz::Entry> {};
