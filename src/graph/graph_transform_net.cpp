@@ -12,7 +12,7 @@
 namespace espalier {
 namespace {
 
-constexpr std::size_t kHeadRows = 64;  // rows of a chunk
+constexpr std::size_t kHeadRows = kOuterRows;  // rows of a chunk
 
 const Pool& one_thread() {
   static const Pool pool(1);
@@ -216,10 +216,11 @@ double GraphTransformNet::loss_and_gradients(const TransformBatch& batch, std::s
   const double loss = softmax(edits, scale, s, true);
   const std::size_t nodes = batch.symbols.size(), n = num_edits(), features = options_.features;
   const float* h = s.hidden.back().data();
+  AlignedVector<float> packed_h(packed_rows_size(features, kHeadRows));
   for (std::size_t begin = 0; begin < nodes; begin += kHeadRows) {
     const std::size_t rows = std::min(kHeadRows, nodes - begin);
-    outer_add(h + begin * features, features, features, &s.logits[begin * n], n, n, rows,
-              gradients.data() + head_weight_);
+    pack_rows(h + begin * features, features, features, rows, packed_h.data());
+    outer_add(packed_h.data(), features, &s.logits[begin * n], n, n, rows, gradients.data() + head_weight_);
     for (std::size_t v = begin; v < begin + rows; ++v)
       for (std::size_t e = 0; e < n; ++e) gradients[head_bias_ + e] += s.logits[v * n + e];
   }

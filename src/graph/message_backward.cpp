@@ -8,6 +8,9 @@
 #include "graph/row_kernels.hpp"
 
 namespace espalier {
+
+static_assert(MessageGraph::kRows <= kOuterRows);
+
 namespace {
 
 // dh_u += what the sides' winners pass on; owned by u, neighbours in list order.
@@ -75,21 +78,25 @@ void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& grap
     const std::size_t rows = end - begin;
     const float* h_rows = h.data() + begin * in;
     const float* dz_rows = dz + begin * out;
-    outer_add(h_rows, in, in, dz_rows, out, out, rows, into(slot, self_));
+    static thread_local AlignedVector<float> packed_h;
+    packed_h.resize(std::max(packed_h.size(), packed_rows_size(in, rows)));
+    pack_rows(h_rows, in, in, rows, packed_h.data());
+    outer_add(packed_h.data(), in, dz_rows, out, out, rows, into(slot, self_));
     std::vector<Panel> factors{{dz_rows, out, state.packed.data()}};
     static thread_local AlignedVector<float> gathered;  // [sides][rows][out]
     gathered.resize(std::max(gathered.size(), sides * rows * out));
     for (std::size_t s = 0; s < sides; ++s) {
       const float* packed = &state.packed[(1 + s) * panel_size];
       if (max) {
-        outer_add(&state.maxima[(s * nodes + begin) * in], in, in, dz_rows, out, out, rows, into(slot, side_offset(s)));
+        pack_rows(&state.maxima[(s * nodes + begin) * in], in, in, rows, packed_h.data());
+        outer_add(packed_h.data(), in, dz_rows, out, out, rows, into(slot, side_offset(s)));
         const Panel factor{dz_rows, out, packed};
         dense_rows(&factor, 1, out, rows, in, &state.routed[(s * nodes + begin) * in], in);
         continue;
       }
       float* sums = &gathered[s * rows * out];
       gather_chunk(gathers, s, dz, out, state, begin, end, sums);
-      outer_add(h_rows, in, in, sums, out, out, rows, into(slot, side_offset(s)));
+      outer_add(packed_h.data(), in, sums, out, out, rows, into(slot, side_offset(s)));
       factors.push_back({sums, out, packed});
     }
     if (!dh.empty()) dense_rows(factors.data(), factors.size(), out, rows, in, dh.data() + begin * in, in);
