@@ -11,7 +11,8 @@
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMostTries = 3;  // members of a class tried before a net stands for itself
+constexpr std::size_t kMostTries = 2;   // members of a class tried before a net stands for itself
+constexpr std::size_t kMostWords = 96;  // of patterns; each costs a word a net
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
@@ -25,6 +26,7 @@ class Sweeper {
         options_(options),
         result_(without_gates(source)),
         builder_(result_),
+        report_(report),
         prover_(result_, options, report),
         random_(options.seed, Purpose::kSweep),
         pending_(source.inputs.size()) {}
@@ -32,6 +34,8 @@ class Sweeper {
   Netlist run() {
     result_.gates.reserve(source_.gates.size());
     for (int w = 0; w < options_.random_words; ++w) add_random_pattern_word();
+    for (const std::vector<std::uint64_t>& word : report_.patterns)
+      if (word.size() == result_.inputs.size() && words_.size() < kMostWords) words_.push_back(word);
     classes_[hash_of_zero()].push_back(kNoNet);
     std::vector<Literal> now(source_.nets() + 1);
     for (Net net = 0; net < source_.inputs.size(); ++net) {
@@ -80,7 +84,8 @@ class Sweeper {
 
   void register_net(Net net) {
     prover_.add_net();
-    classes_[hash_of(net)].push_back(net);
+    hashes_.push_back(hash_of(net));
+    classes_[hashes_[net]].push_back(net);
   }
 
   // The newest net of the result: simulated, compared, and merged into an earlier one where that is proved.
@@ -91,9 +96,10 @@ class Sweeper {
       word[net] = apply_gate(gate.gate, word[gate.a], word[gate.b]);
     }
     prover_.add_net();
+    hashes_.push_back(hash_of(net));
     std::size_t tries = 0;
     while (!prover_.exhausted()) {
-      const std::vector<Net>& members = classes_[hash_of(net)];
+      const std::vector<Net>& members = classes_[hashes_[net]];
       if (tries >= std::min(members.size(), kMostTries)) break;
       const Net other = members[tries++];
       const bool inverted = (words_[0][net] ^ (other == kNoNet ? 0 : words_[0][other])) & 1;
@@ -105,22 +111,34 @@ class Sweeper {
         case SweepProver::Verdict::kUndecided: break;
       }
     }
-    classes_[hash_of(net)].push_back(net);
+    classes_[hashes_[net]].push_back(net);
     return {net, false};
   }
 
-  // Patterns that told two nets apart gather 64 to a word; a full word splits the classes.
+  // A pattern that told two nets apart fills eight bits of a word: itself, and neighbours with some inputs turned
+  // over, which often tell apart what is close by. A full word splits the classes.
   bool add_witness() {
-    const std::uint64_t bit = std::uint64_t{1} << pending_count_;
+    std::vector<std::uint64_t> exact(pending_.size());
     for (std::size_t i = 0; i < pending_.size(); ++i)
-      if (random_.coin((std::uint64_t{1} << 40) + witnesses_ * pending_.size() + i)) pending_[i] |= bit;
-    for (const auto& [input, high] : prover_.witness())
-      pending_[input] = high ? pending_[input] | bit : pending_[input] & ~bit;
+      exact[i] = random_.bits((std::uint64_t{1} << 40) + witnesses_ * pending_.size() + i) & 255u;
+    for (const auto& [input, high] : prover_.witness()) {
+      const std::uint32_t r = random_.bits((std::uint64_t{1} << 41) + witnesses_ * pending_.size() + input);
+      const std::uint64_t turned = r & (r >> 8) & (r >> 16) & 254u;  // one in eight, never in the pattern itself
+      exact[input] = (high ? 255u : 0u) ^ turned;
+    }
+    for (std::size_t i = 0; i < pending_.size(); ++i) pending_[i] |= exact[i] << pending_bits_;
     ++witnesses_;
-    if (++pending_count_ < 64) return false;
-    pending_count_ = 0;
+    pending_bits_ += 8;
+    if (pending_bits_ < 64) return false;
+    pending_bits_ = 0;
+    if (words_.size() >= kMostWords) {
+      pending_.assign(pending_.size(), 0);
+      return false;
+    }
+    report_.patterns.push_back(pending_);
     words_.push_back(evaluate_words(result_, pending_));
     pending_.assign(pending_.size(), 0);
+    for (Net net = 0; net < hashes_.size(); ++net) hashes_[net] = mix(hashes_[net], value(words_.size() - 1, net));
     split_classes();
     return true;
   }
@@ -129,20 +147,22 @@ class Sweeper {
     classes_.clear();
     classes_[hash_of_zero()].push_back(kNoNet);
     // The newest net is still being placed: it joins later.
-    for (Net net = 0; net + 1 < result_.nets(); ++net) classes_[hash_of(net)].push_back(net);
+    for (Net net = 0; net + 1 < result_.nets(); ++net) classes_[hashes_[net]].push_back(net);
   }
 
   const Netlist& source_;
   const SweepOptions& options_;
   Netlist result_;
   LiteralBuilder builder_;
+  SweepReport& report_;
   SweepProver prover_;
   Random random_;
   std::vector<std::vector<std::uint64_t>> words_;
   std::unordered_map<std::uint64_t, std::vector<Net>> classes_;  // looked up, never iterated over
   std::vector<Literal> alias_;  // [net of the result]: itself, or what it was merged into
   std::vector<std::uint64_t> pending_;
-  std::size_t pending_count_ = 0, witnesses_ = 0;
+  std::vector<std::uint64_t> hashes_;  // [net of the result]
+  std::size_t pending_bits_ = 0, witnesses_ = 0;
 };
 
 }  // namespace

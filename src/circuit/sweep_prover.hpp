@@ -33,6 +33,7 @@ class SweepProver {
   void collect_cone(Net x, Net y);
   Verdict by_table(Net x, Net y, bool inverted, const Support& support);
   Verdict by_sat(Net x, Net y, bool inverted);
+  bool told_apart_by_samples(Net x, Net y, bool inverted);
 
   const Netlist& netlist_;
   const SweepOptions& options_;
@@ -45,7 +46,7 @@ class SweepProver {
   std::vector<std::uint64_t> words_;
   std::uint32_t mark_ = 0;
   std::unique_ptr<CnfCone> solver_;
-  std::uint64_t spent_ = 0;
+  std::uint64_t spent_ = 0, draws_ = 0;
 };
 
 }  // namespace espalier

@@ -32,11 +32,13 @@ struct SweepOptions {
   std::uint64_t seed = 1;
   int random_words = 32;               // 64 patterns each
   int table_inputs = 12;               // proofs by exhaustive table up to this support, by SAT above
-  int conflicts = 300;                 // SAT effort for one pair; undecided pairs are left alone
+  int conflicts = 100;                 // SAT effort for one pair; undecided pairs are left alone
   std::uint64_t effort = 400'000'000;  // gate words of simulation and SAT propagations in total, about
 };
 struct SweepReport {
   std::size_t candidates = 0, merged = 0, by_table = 0, by_sat = 0, refuted = 0, undecided = 0;
+  // Input words that told nets apart; a report passed in again starts from them.
+  std::vector<std::vector<std::uint64_t>> patterns;
 };
 Netlist sweep(const Netlist& netlist, const SweepOptions& options = {}, SweepReport* report = nullptr);
 
