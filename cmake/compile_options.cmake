@@ -6,6 +6,8 @@ target_compile_options(espalier_compile_options INTERFACE -ffp-contract=off)
 # Nobody reads errno or the exception flags after arithmetic; saying so lets loops with sqrt and comparisons
 # become vector code. No value changes.
 target_compile_options(espalier_compile_options INTERFACE -fno-math-errno -fno-trapping-math)
+# Of Highway's targets the ones that differ in what our kernels use: the others only cost compile time.
+target_compile_definitions(espalier_compile_options INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
 if(ESPALIER_DEVELOPER)
   target_compile_options(espalier_compile_options INTERFACE -Wall -Wextra -Wpedantic -Werror)
 endif()
@@ -23,7 +25,8 @@ endif()
 
 find_program(ESPALIER_CCACHE ccache)
 if(ESPALIER_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${ESPALIER_CCACHE})
+  # Paths relative to the checkout, so that several checkouts share what was compiled once.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${ESPALIER_CCACHE})
 endif()
 
 # Debug symbols live beside the objects, so that linking and shipping stay light.

@@ -21,7 +21,12 @@ void as_usage(Check&& check) {
 }
 
 void add_train_command(CLI::App& program, int& exit_code);
+void add_eval_command(CLI::App& program, int& exit_code);
+void add_run_command(CLI::App& program, int& exit_code);
 void add_info_command(CLI::App& program, int& exit_code);
+void add_circuit_command(CLI::App& program, int& exit_code);
+void add_export_command(CLI::App& program, int& exit_code);
+void add_verify_command(CLI::App& program, int& exit_code);
 void add_bench_command(CLI::App& program, int& exit_code);
 
 }  // namespace espalier::app

@@ -25,7 +25,12 @@ int run(int argc, char** argv) {
   program.footer("Start with: espalier train checkerboard");
   int exit_code = kDone;
   add_train_command(program, exit_code);
+  add_eval_command(program, exit_code);
+  add_run_command(program, exit_code);
   add_info_command(program, exit_code);
+  add_circuit_command(program, exit_code);
+  add_export_command(program, exit_code);
+  add_verify_command(program, exit_code);
   add_bench_command(program, exit_code);
   // After the commands, which would inherit it: a word that is no command is named as such.
   program.allow_extras();

@@ -46,6 +46,33 @@ EdgeId DagNN::add_edge(NodeId from, NodeId to, float weight) {
   return id;
 }
 
+void DagNN::restore_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol) {
+  topology_.restore_node(id, kind, activation, symbol);
+  if (kind != NodeKind::kInput) state_->new_biases.emplace(id, bias);
+  edited();
+}
+
+void DagNN::restore_edge(EdgeId id, NodeId from, NodeId to, float weight) {
+  topology_.restore_edge(id, from, to);
+  state_->new_weights.emplace(id, weight);
+  edited();
+}
+
+void DagNN::reserve_ids(NodeId next_node, EdgeId next_edge) { topology_.reserve_ids(next_node, next_edge); }
+
+std::size_t DagNN::weight_index(EdgeId edge) {
+  topology_.edge(edge);
+  apply_edits();
+  return parameters_.tensors()[kDagWeight].offset + state_->weight_at.at(edge);
+}
+
+std::size_t DagNN::bias_index(NodeId node) {
+  if (topology_.node(node).kind == NodeKind::kInput)
+    fail("bias", fmt::format("node {}, an input", node), "a hidden or output node");
+  apply_edits();
+  return parameters_.tensors()[kDagBias].offset + state_->bias_at.at(node);
+}
+
 std::size_t DagNN::num_inputs() const {
   return static_cast<std::size_t>(std::count_if(topology_.nodes().begin(), topology_.nodes().end(),
                                                 [](const auto& n) { return n.second.kind == NodeKind::kInput; }));

@@ -102,11 +102,10 @@ DagNN DagNN::from_text(std::string_view utf8) {
   DagNN network;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const NodeKind kind = i == 0 ? NodeKind::kInput : i + 1 < points.size() ? NodeKind::kHidden : NodeKind::kOutput;
-    const NodeId id = network.topology_.add_node(kind, Activation::kLinear, points[i]);
-    if (kind != NodeKind::kInput) network.state_->new_biases.emplace(id, 0.0f);
+    const auto id = static_cast<NodeId>(i);
+    network.restore_node(id, kind, Activation::kLinear, 0.0f, points[i]);
     if (i > 0) network.add_edge(id - 1, id, 1.0f);
   }
-  network.edited();
   return network;
 }
 

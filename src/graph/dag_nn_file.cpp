@@ -66,17 +66,14 @@ DagNN DagNN::load(const SafetensorsFile& file) {
     if (as_id(n[0]) >= next_node || n[1] < 0 || n[1] > 2 || n[2] < 0 || n[2] >= kNumActivations)
       bad(fmt::format("node {}, kind {}, activation {}", n[0], n[1], n[2]), "values in range");
     const auto kind = static_cast<NodeKind>(n[1]);
-    network.topology_.restore_node(as_id(n[0]), kind, static_cast<Activation>(n[2]), as_id(n[3]));
-    if (kind != NodeKind::kInput) network.state_->new_biases.emplace(as_id(n[0]), biases[i]);
+    network.restore_node(as_id(n[0]), kind, static_cast<Activation>(n[2]), biases[i], as_id(n[3]));
   }
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const std::int32_t* e = &edges[3 * i];
     if (as_id(e[0]) >= next_edge) bad(fmt::format("edge {}", e[0]), fmt::format("ids below {}", next_edge));
-    network.topology_.restore_edge(as_id(e[0]), as_id(e[1]), as_id(e[2]));
-    network.state_->new_weights.emplace(as_id(e[0]), weights[i]);
+    network.restore_edge(as_id(e[0]), as_id(e[1]), as_id(e[2]), weights[i]);
   }
-  network.topology_.reserve_ids(next_node, next_edge);
-  network.edited();
+  network.reserve_ids(next_node, next_edge);
   return network;
 }
 

@@ -21,17 +21,25 @@ const Pool& one_thread() {
 
 }  // namespace
 
-TransformBatch make_batch(std::span<const Expression* const> expressions, const Vocabulary& words) {
+EncodedExpression encode_expression(const Expression& expression, const Vocabulary& words) {
+  EncodedExpression encoded;
+  for (const ExpressionNode& n : expression.nodes) {
+    encoded.symbols.push_back(words.number(n.label));
+    encoded.left.push_back(n.left);
+    encoded.right.push_back(n.right);
+  }
+  return encoded;
+}
+
+TransformBatch make_batch(std::span<const EncodedExpression* const> expressions) {
   std::vector<std::uint32_t> symbols, first_node{0};
   std::vector<Edge> left, right;
-  for (const Expression* e : expressions) {
+  for (const EncodedExpression* e : expressions) {
     const std::uint32_t base = first_node.back();
-    for (std::size_t i = 0; i < e->nodes.size(); ++i) {
-      const ExpressionNode& n = e->nodes[i];
-      const auto user = base + static_cast<std::uint32_t>(i);
-      symbols.push_back(words.number(n.label));
-      if (n.left >= 0) left.push_back({base + static_cast<std::uint32_t>(n.left), user});
-      if (n.right >= 0) right.push_back({base + static_cast<std::uint32_t>(n.right), user});
+    symbols.insert(symbols.end(), e->symbols.begin(), e->symbols.end());
+    for (std::uint32_t i = 0; i < e->symbols.size(); ++i) {
+      if (e->left[i] >= 0) left.push_back({base + static_cast<std::uint32_t>(e->left[i]), base + i});
+      if (e->right[i] >= 0) right.push_back({base + static_cast<std::uint32_t>(e->right[i]), base + i});
     }
     first_node.push_back(static_cast<std::uint32_t>(symbols.size()));
   }
@@ -39,6 +47,14 @@ TransformBatch make_batch(std::span<const Expression* const> expressions, const 
   relations.emplace_back(symbols.size(), left);
   relations.emplace_back(symbols.size(), right);
   return {std::move(symbols), std::move(first_node), MessageGraph(std::move(relations))};
+}
+
+TransformBatch make_batch(std::span<const Expression* const> expressions, const Vocabulary& words) {
+  std::vector<EncodedExpression> encoded;
+  for (const Expression* e : expressions) encoded.push_back(encode_expression(*e, words));
+  std::vector<const EncodedExpression*> pointers;
+  for (const EncodedExpression& e : encoded) pointers.push_back(&e);
+  return make_batch(pointers);
 }
 
 GraphTransformNet::GraphTransformNet(Vocabulary words, const TransformOptions& o, std::uint64_t seed)
@@ -125,6 +141,38 @@ std::vector<Expression> GraphTransformNet::rewrite(const Expression& expression,
     passes.push_back(std::move(next));
   }
   return passes;
+}
+
+std::vector<GraphTransformNet::Rewritten> GraphTransformNet::rewrite_all(std::span<const Expression> expressions,
+                                                                         std::size_t most, const Pool& pool) const {
+  constexpr std::size_t kTogether = 32;
+  std::vector<Rewritten> results(expressions.size());
+  pool.for_chunks(expressions.size(), kTogether, 1e5, [&](Chunk c) {
+    TransformState state;
+    std::vector<std::size_t> open;
+    for (std::size_t i = c.begin; i < c.end; ++i) {
+      results[i] = {expressions[i], expressions[i]};
+      open.push_back(i);
+    }
+    for (std::size_t pass = 0; pass < most && !open.empty(); ++pass) {
+      std::vector<const Expression*> inputs;
+      for (const std::size_t i : open) inputs.push_back(&results[i].last);
+      const TransformBatch batch = make_batch(inputs, words_);
+      const std::vector<std::uint32_t> edits = predict_edits(batch, state, one_thread());
+      std::vector<std::size_t> still;
+      for (std::size_t k = 0; k < open.size(); ++k) {
+        Expression& last = results[open[k]].last;
+        const std::size_t begin = batch.first_node[k], count = batch.first_node[k + 1] - begin;
+        Expression next = apply_edits(last, std::span(edits).subspan(begin, count), words_);
+        const bool changed = to_text(next) != to_text(last);
+        if (pass == 0) results[open[k]].once = next;
+        last = std::move(next);
+        if (changed && !last.nodes.empty()) still.push_back(open[k]);
+      }
+      open = std::move(still);
+    }
+  });
+  return results;
 }
 
 // Sum of the cross-entropies; with `gradients` the logits become their gradients, times scale.

@@ -31,6 +31,22 @@ void check(const AutomatonShape& s) {
   }
 }
 
+void check_wiring(const char* part, const std::vector<Wiring>& layers, int inputs, const std::vector<int>& widths) {
+  if (layers.size() != widths.size())
+    fail("automaton", fmt::format("{} {} layers", layers.size(), part), fmt::format("{}", widths.size()));
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const Wiring& w = layers[l];
+    if (w.inputs != inputs || w.outputs() != widths[l] || w.b.size() != w.a.size())
+      fail("automaton", fmt::format("{} layer {} wired {} -> {}", part, l, w.inputs, w.outputs()),
+           fmt::format("{} -> {}", inputs, widths[l]));
+    for (const auto* wires : {&w.a, &w.b})
+      for (const std::int32_t wire : *wires)
+        if (wire < 0 || wire >= inputs)
+          fail("automaton", fmt::format("a wire from {} in {} layer {}", wire, part, l), fmt::format("0 to {}", inputs - 1));
+    inputs = widths[l];
+  }
+}
+
 int count_gates(const std::vector<Wiring>& layers) {
   int total = 0;
   for (const Wiring& w : layers) total += w.outputs();
@@ -59,6 +75,13 @@ Automaton::Automaton(const AutomatonShape& shape, std::uint64_t seed) : shape_(s
                                   Random(seed, Purpose::kWiring, kUpdateStep + static_cast<std::uint32_t>(l))));
     inputs = shape.update[l];
   }
+}
+
+Automaton::Automaton(const AutomatonShape& shape, std::vector<Wiring> perceive, std::vector<Wiring> update)
+    : shape_(shape), perceive_(std::move(perceive)), update_(std::move(update)) {
+  check(shape);
+  check_wiring("perceive", perceive_, 9, shape.perceive);
+  check_wiring("update", update_, shape.update_inputs(), shape.update);
 }
 
 int Automaton::perceive_gates() const { return count_gates(perceive_); }

@@ -100,6 +100,7 @@ Evaluation LatticeObjective::evaluate(const Pool& pool) {
 
 void LatticeObjective::describe(SafetensorsFile& file) const {
   file.metadata["kind"] = "logic automaton";
+  if (!problem_.target.empty()) file.metadata["target"] = problem_.target;
   const auto add = [&](const std::string& name, const Wiring& w) {
     const std::vector<std::size_t> shape{static_cast<std::size_t>(w.outputs())};
     file.add(name + ".a", shape, std::span<const std::int32_t>(w.a));

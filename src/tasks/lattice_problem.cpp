@@ -51,7 +51,22 @@ std::vector<int> parse_layers(const std::string& text) {
   return layers;
 }
 
-LatticeProblem make_lattice_problem(const Json& c, std::uint64_t seed) {
+namespace {
+
+Pattern target_pattern(const Json& config, const std::string& target) {
+  const std::string task = config.at("task");
+  if (!target.empty()) return parse_pattern(target, "the model's target");
+  if (task == "lizard") return parse_pattern(lizard_target(), task);
+  if (task == "letter") return parse_pattern(letter_target(), task);
+  const std::string path = config.at("target");
+  if (path.empty())
+    fail("pattern", "no target", "--target FILE, a PNG or an ASCII pattern", "data/targets has examples");
+  return read_pattern(path);
+}
+
+}  // namespace
+
+LatticeProblem make_lattice_problem(const Json& c, std::uint64_t seed, const std::string& target) {
   const std::string task = c.at("task");
   LatticeProblem p;
   p.automaton = {c.at("channels"),
@@ -64,23 +79,20 @@ LatticeProblem make_lattice_problem(const Json& c, std::uint64_t seed) {
   p.recipe = recipe_from(c);
   p.use_reference = c.at("reference");
   if (p.use_reference && (p.recipe.gumbel > 0 || p.recipe.gumbel_final > 0))
-    fail("reference", "Gumbel noise with --reference", "one or the other", "the plain code knows no noise: --gumbel 0");
-  const int channels = p.automaton.channels;
+    fail("reference", "Gumbel noise with --reference", "one or the other",
+         "the plain code knows no noise: --gumbel 0 --gumbel-final 0");
   if (task == "life") {
     p.data = life_data(p.rollout, seed);
   } else if (task.starts_with("checkerboard")) {
-    p.data = checkerboard_data(p.rollout, channels, seed);
+    p.data = checkerboard_data(p.rollout, p.automaton.channels, seed);
   } else {
-    const std::string path = task == "pattern" ? c.at("target").get<std::string>() : std::string();
-    if (task == "pattern" && path.empty())
-      fail("pattern", "no target", "--target FILE, a PNG or an ASCII pattern", "data/targets has examples");
-    const Pattern target = task == "pattern" ? read_pattern(path)
-                                             : parse_pattern(task == "lizard" ? lizard_target() : letter_target(), task);
+    const Pattern pattern = target_pattern(c, target);
     // A pattern task takes its size from its target unless told otherwise.
-    if (p.rollout.height == 0) p.rollout.height = target.height;
-    if (p.rollout.width == 0) p.rollout.width = target.width;
-    p.loss_channels = target.channels;
-    p.data = pattern_data(p.rollout, channels, target, c.at("seed-row"), c.at("seed-column"));
+    if (p.rollout.height == 0) p.rollout.height = pattern.height;
+    if (p.rollout.width == 0) p.rollout.width = pattern.width;
+    p.loss_channels = pattern.channels;
+    p.target = format_pattern(pattern);
+    p.data = pattern_data(p.rollout, p.automaton.channels, pattern, c.at("seed-row"), c.at("seed-column"));
   }
   return p;
 }

@@ -34,6 +34,7 @@ const std::vector<std::unique_ptr<Task>>& all_tasks() {
   static const auto tasks = [] {
     std::vector<std::unique_ptr<Task>> list;
     add_lattice_tasks(list);
+    add_graph_tasks(list);
     return list;
   }();
   return tasks;

@@ -11,5 +11,6 @@ namespace espalier {
 using TaskList = std::vector<std::unique_ptr<Task>>;
 
 void add_lattice_tasks(TaskList& tasks);
+void add_graph_tasks(TaskList& tasks);
 
 }  // namespace espalier

@@ -108,6 +108,15 @@ class DagNN {
   // put in effect first, which moves weights and gradients; pass the optimizer to move its state too.
   Parameters& parameters();
   void apply_edits(Optimizer* optimizer = nullptr);
+  // Where an edge's weight and a node's bias are in the flat arrays of parameters(), until the next edit.
+  std::size_t weight_index(EdgeId edge);
+  std::size_t bias_index(NodeId node);
+
+  // A network with the ids of an older one, e.g. out of a file: any node or edge may be put back, then new ones
+  // get ids from next_node and next_edge.
+  void restore_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol = kNoSymbol);
+  void restore_edge(EdgeId id, NodeId from, NodeId to, float weight);
+  void reserve_ids(NodeId next_node, EdgeId next_edge);
 
   // --- Files. Gradients are not kept.
   void save(SafetensorsFile& file) const;

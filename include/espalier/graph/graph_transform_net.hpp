@@ -28,6 +28,13 @@ struct TransformBatch {
   std::vector<std::uint32_t> first_node;  // [expressions + 1]
   MessageGraph graph;
 };
+// An expression with its labels looked up, ready to be batched again and again.
+struct EncodedExpression {
+  std::vector<std::uint32_t> symbols;
+  std::vector<std::int32_t> left, right;  // -1 for none
+};
+EncodedExpression encode_expression(const Expression& expression, const Vocabulary& words);
+TransformBatch make_batch(std::span<const EncodedExpression* const> expressions);
 TransformBatch make_batch(std::span<const Expression* const> expressions, const Vocabulary& words);
 
 // Activations of one batch; reused from call to call, one per thread.
@@ -58,6 +65,12 @@ class GraphTransformNet {
   Expression transform(const Expression& expression) const;
   // Passes until nothing changes, at most `most`; the expression after each pass, the first being the input.
   std::vector<Expression> rewrite(const Expression& expression, std::size_t most) const;
+
+  // The same for many expressions, in parallel: the expression after one pass and the last one.
+  struct Rewritten {
+    Expression once, last;
+  };
+  std::vector<Rewritten> rewrite_all(std::span<const Expression> expressions, std::size_t most, const Pool& pool) const;
 
   // Cross-entropy over nodes, summed and times `scale`; its gradients are added to `gradients`.
   double loss_and_gradients(const TransformBatch& batch, std::span<const std::uint32_t> edits, double scale,

@@ -39,6 +39,8 @@ class Automaton {
  public:
   // Draws the wiring from the seed. An impossible shape is an Error.
   Automaton(const AutomatonShape& shape, std::uint64_t seed);
+  // With wiring from a file, which is checked against the shape.
+  Automaton(const AutomatonShape& shape, std::vector<Wiring> perceive, std::vector<Wiring> update);
 
   const AutomatonShape& shape() const { return shape_; }
   const std::vector<Wiring>& perceive() const { return perceive_; }  // shared by all kernels

@@ -3,7 +3,7 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "espalier/lattice/hard_cell.hpp"
@@ -39,6 +39,7 @@ struct LatticeProblem {
   LatticeRecipe recipe;
   bool use_reference = false;  // the plain sequential code instead of the fast one
   LatticeData data;
+  std::string target;  // the pattern as text, for tasks that grow one
 };
 
 class LatticeObjective : public Objective {

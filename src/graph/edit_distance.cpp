@@ -1,0 +1,166 @@
+#include "espalier/graph/edit_distance.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "espalier/core/error.hpp"
+#include "graph/edit_problem.hpp"
+#include "graph/edit_search.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr double kSlack = 1e-9;
+
+EditDistanceReport make_report(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs,
+                               EditSearchResult found) {
+  EditDistanceReport r;
+  r.distance = r.upper = found.upper;
+  r.lower = std::min(found.lower, found.upper);
+  r.exact = r.lower >= r.upper - kSlack;
+  if (r.exact) r.lower = r.upper;
+  r.searched = found.searched;
+  r.edits = edits_of(a, b, costs, found.mapping);
+  r.mapping = std::move(found.mapping);
+  return r;
+}
+
+EditSearchResult bounds_of(const EditProblem& p) {
+  EditSearchResult r;
+  r.lower = assignment_bound(p, r.mapping);
+  if (p.grain > 0) r.lower = std::ceil((r.lower - kSlack) / p.grain) * p.grain;
+  r.upper = improve_mapping(p, r.mapping, p.mapping_cost(r.mapping));
+  return r;
+}
+
+}  // namespace
+
+EditDistanceReport edit_bounds(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs) {
+  const EditProblem p(a, b, costs);
+  return make_report(a, b, costs, bounds_of(p));
+}
+
+EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b, const EditDistanceOptions& options) {
+  const EditProblem p(a, b, options.costs);
+  EditSearchResult found = bounds_of(p);
+  if (std::max(p.a.size, p.b.size) <= kMostSearchNodes)
+    found = edit_search(p, std::move(found.mapping), found.upper, found.lower, options);
+  return make_report(a, b, options.costs, std::move(found));
+}
+
+std::vector<EditDistanceReport> edit_distances(std::span<const GraphPair> pairs, const EditDistanceOptions& options,
+                                               const Pool& pool) {
+  std::vector<EditDistanceReport> reports(pairs.size());
+  pool.for_chunks(pairs.size(), 1, 1e5, [&](Chunk c) {
+    reports[c.index] = edit_distance(*pairs[c.index].first, *pairs[c.index].second, options);
+  });
+  return reports;
+}
+
+std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs,
+                                const std::vector<std::int32_t>& mapping) {
+  std::vector<GraphEdit> edits;
+  std::vector<std::int32_t> back(b.labels.size(), -1);
+  const auto text = [](const std::vector<std::string>& labels, std::int32_t i) { return labels[static_cast<std::size_t>(i)]; };
+  const auto remove_node = [&](std::int32_t i) {
+    edits.push_back({EditKind::kDeleteNode, i, -1, -1, -1, text(a.labels, i), {}, costs.node_delete});
+  };
+  const auto insert_node = [&](std::int32_t j) {
+    edits.push_back({EditKind::kInsertNode, -1, -1, j, -1, {}, text(b.labels, j), costs.node_insert});
+  };
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(a.labels.size()); ++i) {
+    const std::int32_t j = mapping[static_cast<std::size_t>(i)];
+    if (j < 0) {
+      remove_node(i);
+      continue;
+    }
+    back[static_cast<std::size_t>(j)] = i;
+    if (text(a.labels, i) == text(b.labels, j)) continue;
+    if (costs.node_substitute <= costs.node_insert + costs.node_delete) {
+      edits.push_back({EditKind::kSubstituteNode, i, -1, j, -1, text(a.labels, i), text(b.labels, j), costs.node_substitute});
+    } else {
+      remove_node(i);
+      insert_node(j);
+    }
+  }
+  for (std::int32_t j = 0; j < static_cast<std::int32_t>(b.labels.size()); ++j)
+    if (back[static_cast<std::size_t>(j)] < 0) insert_node(j);
+
+  std::map<std::pair<std::int32_t, std::int32_t>, const LabelledEdge*> edges_b;  // by their ends
+  const auto key = [&](std::int32_t x, std::int32_t y) {
+    return a.directed || x <= y ? std::pair(x, y) : std::pair(y, x);
+  };
+  for (const LabelledEdge& e : b.edges)
+    edges_b[key(static_cast<std::int32_t>(e.from), static_cast<std::int32_t>(e.to))] = &e;
+  const auto remove_edge = [&](const LabelledEdge& e) {
+    edits.push_back({EditKind::kDeleteEdge, static_cast<std::int32_t>(e.from), static_cast<std::int32_t>(e.to), -1, -1,
+                     e.label, {}, costs.edge_delete});
+  };
+  const auto insert_edge = [&](const LabelledEdge& e) {
+    edits.push_back({EditKind::kInsertEdge, back[e.from], back[e.to], static_cast<std::int32_t>(e.from),
+                     static_cast<std::int32_t>(e.to), {}, e.label, costs.edge_insert});
+  };
+  for (const LabelledEdge& e : a.edges) {
+    const std::int32_t x = mapping[e.from], y = mapping[e.to];
+    const auto found = x < 0 || y < 0 ? edges_b.end() : edges_b.find(key(x, y));
+    if (found == edges_b.end()) {
+      remove_edge(e);
+      continue;
+    }
+    const LabelledEdge& other = *found->second;
+    if (e.label != other.label) {
+      if (costs.edge_substitute <= costs.edge_insert + costs.edge_delete) {
+        edits.push_back({EditKind::kSubstituteEdge, static_cast<std::int32_t>(e.from), static_cast<std::int32_t>(e.to), x, y,
+                         e.label, other.label, costs.edge_substitute});
+      } else {
+        remove_edge(e);
+        insert_edge(other);
+      }
+    }
+    edges_b.erase(found);
+  }
+  for (const auto& [ends, e] : edges_b) insert_edge(*e);
+  return edits;
+}
+
+std::string to_text(const GraphEdit& e) {
+  const auto edge = [](std::int32_t x, std::int32_t y) { return fmt::format("{} - {}", x, y); };
+  switch (e.kind) {
+    case EditKind::kInsertNode: return fmt::format("insert node {}' \"{}\"", e.second, e.after);
+    case EditKind::kDeleteNode: return fmt::format("delete node {} \"{}\"", e.first, e.before);
+    case EditKind::kSubstituteNode:
+      return fmt::format("relabel node {} \"{}\" as \"{}\" ({}')", e.first, e.before, e.after, e.second);
+    case EditKind::kInsertEdge: return fmt::format("insert edge {}' \"{}\"", edge(e.second, e.second_to), e.after);
+    case EditKind::kDeleteEdge: return fmt::format("delete edge {} \"{}\"", edge(e.first, e.first_to), e.before);
+    case EditKind::kSubstituteEdge:
+      return fmt::format("relabel edge {} \"{}\" as \"{}\"", edge(e.first, e.first_to), e.before, e.after);
+  }
+  return {};
+}
+
+EditCosts edit_costs_from(std::string_view text) {
+  EditCosts costs;
+  const std::map<std::string_view, double*> names{
+      {"node-insert", &costs.node_insert},         {"node-delete", &costs.node_delete},
+      {"node-substitute", &costs.node_substitute}, {"edge-insert", &costs.edge_insert},
+      {"edge-delete", &costs.edge_delete},         {"edge-substitute", &costs.edge_substitute}};
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const std::size_t equals = word.find('=');
+    const auto found = names.find(word.substr(0, equals));
+    double value = -1;
+    const std::string_view digits = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (found == names.end() || error != std::errc() || end != digits.data() + digits.size() || !(value >= 0 && value < 1e12))
+      fail("edit costs", fmt::format("\"{}\"", word), "NAME=NUMBER with a number from 0",
+           "names: node-insert, node-delete, node-substitute, edge-insert, edge-delete, edge-substitute");
+    *found->second = value;
+  }
+  return costs;
+}
+
+}  // namespace espalier

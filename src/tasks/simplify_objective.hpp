@@ -1,0 +1,58 @@
+// `simplify` for the trainer: examples in fixed chunks, each with its own gradient slot.
+#pragma once
+
+#include <memory>
+
+#include "espalier/graph/graph_transform_net.hpp"
+#include "espalier/graph/simplify_data.hpp"
+#include "espalier/tasks/task.hpp"
+#include "espalier/train/gradient_slots.hpp"
+
+namespace espalier {
+
+class SimplifyObjective : public Objective {
+ public:
+  SimplifyObjective(const SimplifyDataOptions& data, const TransformOptions& net, std::size_t batch_size,
+                    std::uint64_t seed);
+
+  Parameters& parameters() override { return net_.parameters(); }
+  double accumulate(std::uint64_t batch, const Pool& pool, PhaseSeconds& phases) override;
+  Evaluation evaluate(const Pool& pool) override;
+  void describe(SafetensorsFile& file) const override;
+  void report(nlohmann::json& summary, std::span<const float> weights) const override;
+
+  const GraphTransformNet& net() const { return net_; }
+  const SimplifyData& data() const { return data_; }
+
+ private:
+  struct Example {
+    EncodedExpression input;
+    std::vector<std::uint32_t> edits;
+  };
+  std::vector<std::size_t> batch_members(std::uint64_t batch);
+
+  SimplifyDataOptions data_options_;
+  TransformOptions net_options_;
+  SimplifyData data_;
+  GraphTransformNet net_;
+  std::size_t batch_size_;
+  std::uint64_t seed_;
+  std::vector<Example> examples_;                 // of data_.train
+  std::vector<std::string> validation_normal_;    // what the engine says, as text
+  GradientSlots slots_;
+  std::vector<TransformState> states_;            // one per slot
+  std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
+  std::vector<std::uint32_t> order_;
+};
+
+// How well predictions agree with the engine on one set.
+struct SimplifyScore {
+  double one_pass = 0, fixed_point = 0;      // fraction exactly right
+  double mean_edit_distance = 0;             // between the predicted and the expected last graph, or its best
+                                             // upper bound within a fixed number of search nodes
+};
+// Predictions are compared as trees.
+SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const GraphTransformNet::Rewritten> outputs,
+                             const Vocabulary& words, const Pool& pool);
+
+}  // namespace espalier

@@ -1,0 +1,26 @@
+// Uses the installed library from end to end: train two weights, save them, read them back.
+#include <cmath>
+#include <cstdio>
+
+#include "espalier/core/pool.hpp"
+#include "espalier/io/safetensors.hpp"
+#include "espalier/tasks/task.hpp"
+#include "espalier/train/optimizer.hpp"
+
+int main() {
+  const espalier::Pool pool(2);
+  espalier::Parameters parameters;
+  parameters.add("w", {2});
+  espalier::Optimizer optimizer({.kind = espalier::OptimizerKind::kSgd}, parameters.num_parameters());
+  for (int step = 0; step < 100; ++step) {
+    for (int i = 0; i < 2; ++i) parameters.gradients()[i] = parameters.values()[i] - static_cast<float>(i + 1);
+    optimizer.step(parameters, 0.5f, pool);
+  }
+  espalier::SafetensorsFile file;
+  file.add("w", {2}, parameters.values());
+  espalier::write_safetensors("user.safetensors", file);
+  const auto back = espalier::read_safetensors("user.safetensors").floats("w");
+  const bool learned = std::abs(back[0] - 1) < 1e-4f && std::abs(back[1] - 2) < 1e-4f;
+  std::printf("%s, %zu tasks\n", learned ? "learned" : "failed", espalier::all_tasks().size());
+  return learned && !espalier::all_tasks().empty() ? 0 : 1;
+}
