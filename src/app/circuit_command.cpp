@@ -43,7 +43,8 @@ void print_list(const char* title, const std::vector<std::string>& items) {
 void print_text(const Options& options, const Netlist& raw, const Netlist& small, const CircuitWork& work,
                 const VerifyReport& proof, double seconds) {
   const NetlistCounts before = count_netlist(raw), after = count_netlist(small);
-  fmt::print("{}: {} gates as trained, {} active, {} simplified\n\n", options.path, before.raw, before.active, after.raw);
+  fmt::print("{}: {} gates as trained, {} active, {} simplified\n\n", options.path, before.raw, before.active,
+             after.raw);
   fmt::print("{:<18} {:>8} {:>8} {:>6}\n", "pass", "gates", "active", "depth");
   for (const SimplifyStep& step : work.simplify.steps)
     fmt::print("{:<18} {:>8} {:>8} {:>6}\n", step.pass, step.gates, step.active, step.depth);
@@ -51,14 +52,15 @@ void print_text(const Options& options, const Netlist& raw, const Netlist& small
   for (std::size_t g = 0; g < kGates; ++g)
     if (after.histogram[g]) types.push_back(fmt::format("{} {}", after.histogram[g], kGateNames[g]));
   for (const NetlistOutput& output : small.outputs)
-    if (const std::string kind = output_kind(small, output); kind != "gate") kinds.push_back(fmt::format("{} ({})", output.name, kind));
+    if (const std::string kind = output_kind(small, output); kind != "gate")
+      kinds.push_back(fmt::format("{} ({})", output.name, kind));
   fmt::print("\n");
   print_list("gates:", types);
   print_list(fmt::format("inputs used, {} of {}:", after.live_inputs, after.inputs).c_str(), used_inputs(small));
   print_list(fmt::format("outputs without logic, {} of {}:", kinds.size(), after.outputs).c_str(), kinds);
   const SweepReport& s = work.simplify.sweep;
-  fmt::print("sweeping: {} merged ({} proved by table, {} by SAT), {} told apart, {} undecided\n", s.merged, s.by_table, s.by_sat,
-             s.refuted, s.undecided);
+  fmt::print("sweeping: {} merged ({} proved by table, {} by SAT), {} told apart, {} undecided\n", s.merged, s.by_table,
+             s.by_sat, s.refuted, s.undecided);
   if (work.with_abc) fmt::print("abc: {} runs, {} kept, {} failed\n", work.abc.runs, work.abc.kept, work.abc.failed);
   fmt::print("simplified against trained: {}\n{:.2f} s\n", describe(proof, raw), seconds);
 }
@@ -68,7 +70,8 @@ void print_json(const Options& options, const Netlist& raw, const Netlist& small
   Json passes = Json::array(), outputs = Json::array();
   for (const SimplifyStep& step : work.simplify.steps)
     passes.push_back({{"pass", step.pass}, {"gates", step.gates}, {"active", step.active}, {"depth", step.depth}});
-  for (const NetlistOutput& output : small.outputs) outputs.push_back({{"name", output.name}, {"from", output_kind(small, output)}});
+  for (const NetlistOutput& output : small.outputs)
+    outputs.push_back({{"name", output.name}, {"from", output_kind(small, output)}});
   const SweepReport& s = work.simplify.sweep;
   Json j = {{"file", options.path},
             {"raw", counts_json(raw)},
@@ -76,7 +79,12 @@ void print_json(const Options& options, const Netlist& raw, const Netlist& small
             {"passes", passes},
             {"used_inputs", used_inputs(small)},
             {"outputs", outputs},
-            {"sweep", {{"merged", s.merged}, {"by_table", s.by_table}, {"by_sat", s.by_sat}, {"refuted", s.refuted}, {"undecided", s.undecided}}},
+            {"sweep",
+             {{"merged", s.merged},
+              {"by_table", s.by_table},
+              {"by_sat", s.by_sat},
+              {"refuted", s.refuted},
+              {"undecided", s.undecided}}},
             {"equal", proof.verdict == VerifyReport::Verdict::kEqual},
             {"proof", describe(proof, raw)},
             {"seconds", seconds}};

@@ -5,10 +5,7 @@
 #include "espalier/circuit/import.hpp"
 #include "espalier/core/error.hpp"
 #include "espalier/io/files.hpp"
-#if __has_include("espalier/tasks/lattice_model.hpp")
 #include "espalier/tasks/lattice_model.hpp"
-#define ESPALIER_HAS_MODELS 1
-#endif
 
 namespace espalier::app {
 namespace {
@@ -22,14 +19,10 @@ Netlist load_circuit(const std::string& path) {
   const std::string file = std::filesystem::is_directory(path) ? path + "/model.safetensors" : path;
   const std::string bytes = read_text(file);
   if (!looks_like_safetensors(bytes)) return import_circuit(bytes, file);
-#ifdef ESPALIER_HAS_MODELS
   const LatticeModel model = load_lattice_model(file);
   Netlist cell = model.raw_cell();
   cell.name = model.task();
   return cell;
-#else
-  fail(file, "a trained model", "a netlist", "this build reads circuits only");
-#endif
 }
 
 Netlist CircuitWork::run(const Netlist& raw) {
@@ -48,7 +41,7 @@ nlohmann::json counts_json(const Netlist& netlist) {
   for (std::size_t g = 0; g < kGates; ++g)
     if (counts.histogram[g]) histogram[std::string(kGateNames[g])] = counts.histogram[g];
   return {{"inputs", counts.inputs}, {"used_inputs", counts.live_inputs}, {"outputs", counts.outputs},
-          {"gates", counts.raw},     {"active", counts.active},          {"depth", counts.depth},
+          {"gates", counts.raw},     {"active", counts.active},           {"depth", counts.depth},
           {"by_type", histogram}};
 }
 

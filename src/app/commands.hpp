@@ -28,5 +28,9 @@ void add_circuit_command(CLI::App& program, int& exit_code);
 void add_export_command(CLI::App& program, int& exit_code);
 void add_verify_command(CLI::App& program, int& exit_code);
 void add_bench_command(CLI::App& program, int& exit_code);
+void add_rewrite_command(CLI::App& program, int& exit_code);
+void add_predict_command(CLI::App& program, int& exit_code);
+void add_ged_command(CLI::App& program, int& exit_code);
+void add_data_command(CLI::App& program, int& exit_code);
 
 }  // namespace espalier::app

@@ -37,7 +37,8 @@ std::vector<File> files_of(const Netlist& n, const Options& o) {
     const CSource c = export_c(n, std::filesystem::path(header).filename().string());
     return {{o.output, c.source}, {header, c.header}};
   }
-  if (o.format == "verilog") return {{o.output, export_verilog(n)}, {beside(o.output, "_tb", ".v"), export_verilog_testbench(n)}};
+  if (o.format == "verilog")
+    return {{o.output, export_verilog(n)}, {beside(o.output, "_tb", ".v"), export_verilog_testbench(n)}};
   if (o.format == "blif") return {{o.output, export_blif(n)}};
   if (o.format == "aiger") return {{o.output, export_aiger_ascii(n)}};
   if (o.format == "aiger-binary") return {{o.output, export_aiger_binary(n)}};
@@ -58,7 +59,8 @@ Netlist prepared(const Netlist& raw, const Options& o, std::string& proof) {
   Netlist small = work.run(raw);
   const VerifyReport report = verify(raw, small);
   proof = describe(report, raw);
-  if (report.verdict != VerifyReport::Verdict::kEqual) fail("export", "a simplified circuit that is " + proof, "an equal one", "export with --raw and report this");
+  if (report.verdict != VerifyReport::Verdict::kEqual)
+    fail("export", "a simplified circuit that is " + proof, "an equal one", "export with --raw and report this");
   return small;
 }
 
@@ -75,14 +77,18 @@ void run(const Options& o) {
     written.push_back(file.path);
     if (!o.json) fmt::print("{}  {} bytes\n", file.path, file.content.size());
   }
-  if (o.json) fmt::print("{}\n", Json{{"files", written}, {"format", o.format}, {"proof", proof}, {"circuit", counts_json(n)}}.dump());
-  else fmt::print("{} gates, depth {}; {}\n", n.gates.size(), count_netlist(n).depth, proof);
+  if (o.json)
+    fmt::print("{}\n",
+               Json{{"files", written}, {"format", o.format}, {"proof", proof}, {"circuit", counts_json(n)}}.dump());
+  else
+    fmt::print("{} gates, depth {}; {}\n", n.gates.size(), count_netlist(n).depth, proof);
 }
 
 }  // namespace
 
 void add_export_command(CLI::App& program, int&) {
-  CLI::App* command = program.add_subcommand("export", "write a trained circuit as C, Verilog, BLIF, AIGER, DOT, SVG, JSON or JavaScript");
+  CLI::App* command = program.add_subcommand(
+      "export", "write a trained circuit as C, Verilog, BLIF, AIGER, DOT, SVG, JSON or JavaScript");
   auto options = std::make_shared<Options>();
   command->add_option("model", options->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)")
       ->required()

@@ -32,6 +32,10 @@ int run(int argc, char** argv) {
   add_export_command(program, exit_code);
   add_verify_command(program, exit_code);
   add_bench_command(program, exit_code);
+  add_rewrite_command(program, exit_code);
+  add_predict_command(program, exit_code);
+  add_ged_command(program, exit_code);
+  add_data_command(program, exit_code);
   // After the commands, which would inherit it: a word that is no command is named as such.
   program.allow_extras();
   try {

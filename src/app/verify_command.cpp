@@ -35,7 +35,8 @@ Json to_json(const VerifyReport& report, const Netlist& first) {
     const CounterExample& e = *report.counter_example;
     Json inputs = Json::object();
     for (std::size_t i = 0; i < e.inputs.size(); ++i) inputs[first.inputs[i]] = int{e.inputs[i]};
-    j["counter_example"] = {{"output", e.output}, {"first", int{e.first}}, {"second", int{e.second}}, {"inputs", inputs}};
+    j["counter_example"] = {
+        {"output", e.output}, {"first", int{e.first}}, {"second", int{e.second}}, {"inputs", inputs}};
   }
   return j;
 }
@@ -45,9 +46,12 @@ Json to_json(const VerifyReport& report, const Netlist& first) {
 void add_verify_command(CLI::App& program, int& exit_code) {
   CLI::App* command = program.add_subcommand("verify", "prove that two circuits compute the same function");
   auto options = std::make_shared<Options>();
-  command->add_option("first", options->first, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)")->required()->type_name("A");
+  command->add_option("first", options->first, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)")
+      ->required()
+      ->type_name("A");
   command->add_option("second", options->second, "another")->required()->type_name("B");
-  command->add_option("--seconds", options->seconds, "give up on SAT proofs after so long (0: never)")->check(CLI::NonNegativeNumber);
+  command->add_option("--seconds", options->seconds, "give up on SAT proofs after so long (0: never)")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "print one JSON object");
   command->footer("Exit code 0: proved equal, 1: different, 3: undecided.");
   command->callback([options, &exit_code] {
@@ -55,8 +59,10 @@ void add_verify_command(CLI::App& program, int& exit_code) {
     VerifyOptions limits;
     limits.seconds = options->seconds;
     const VerifyReport report = verify(first, second, limits);
-    if (options->json) fmt::print("{}\n", to_json(report, first).dump(-1, ' ', true, Json::error_handler_t::replace));
-    else fmt::print("{}\n", describe(report, first));
+    if (options->json)
+      fmt::print("{}\n", to_json(report, first).dump(-1, ' ', true, Json::error_handler_t::replace));
+    else
+      fmt::print("{}\n", describe(report, first));
     exit_code = report.verdict == Verdict::kEqual ? kDone : report.verdict == Verdict::kDifferent ? kFailed : kUnsolved;
   });
 }

@@ -56,7 +56,8 @@ Aig aig_of(const Netlist& n) {
   for (std::uint32_t i = 0; i < aig.inputs; ++i) literal[i] = 2 * (i + 1);
   for (std::size_t g = 0; g < n.gates.size(); ++g) {
     const auto& [gate, a, b] = n.gates[g];
-    literal[n.net_of_gate(g)] = is_constant(gate) ? (gate == Gate::kTrue ? 1 : 0) : builder.gate(gate, literal[a], literal[b]);
+    literal[n.net_of_gate(g)] =
+        is_constant(gate) ? (gate == Gate::kTrue ? 1 : 0) : builder.gate(gate, literal[a], literal[b]);
   }
   for (const NetlistOutput& output : n.outputs) aig.outputs.push_back(literal[output.net]);
   return aig;

@@ -1,5 +1,5 @@
-// An and-inverter graph with AIGER's numbers: literal 2 v + inverted, variable 0 is the constant 0, then the inputs, then
-// the ANDs in topological order.
+// An and-inverter graph with AIGER's numbers: literal 2 v + inverted, variable 0 is the constant 0, then the inputs,
+// then the ANDs in topological order.
 #pragma once
 
 #include <cstdint>

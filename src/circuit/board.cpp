@@ -11,7 +11,8 @@
 
 namespace espalier {
 
-Board::Board(std::size_t height, std::size_t width, int channels) : height_(height), width_(width), channels_(channels) {
+Board::Board(std::size_t height, std::size_t width, int channels)
+    : height_(height), width_(width), channels_(channels) {
   constexpr std::size_t kMost = std::size_t{1} << 40;
   if (height == 0 || width == 0 || channels < 1)
     fail("board", fmt::format("{} x {} cells of {} channels", height, width, channels), "at least one of each");
@@ -73,8 +74,7 @@ std::string Board::hash() const {
   Hasher hasher;
   const std::uint64_t shape[] = {height_, width_, static_cast<std::uint64_t>(channels_)};
   hasher.add(std::span<const std::uint64_t>(shape));
-  for (int c = 0; c < channels_; ++c)
-    hasher.add(std::span<const std::uint64_t>(row(0, c), height_ * row_words_));
+  for (int c = 0; c < channels_; ++c) hasher.add(std::span<const std::uint64_t>(row(0, c), height_ * row_words_));
   return hasher.hex();
 }
 

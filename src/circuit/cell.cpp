@@ -86,8 +86,8 @@ Netlist life_cell() {
   };
   const auto half = [&](Net x, Net y) { return Sum{n.add_gate(Gate::kXor, x, y), n.add_gate(Gate::kAnd, x, y)}; };
   const Sum top = full(0, 1, 2), bottom = full(6, 7, 8), sides = half(3, 5);
-  const Sum ones = full(top.low, bottom.low, sides.low);                  // low: bit 0 of the count
-  const Sum twos = full(top.high, bottom.high, sides.high);               // twos without the carry of the ones
+  const Sum ones = full(top.low, bottom.low, sides.low);     // low: bit 0 of the count
+  const Sum twos = full(top.high, bottom.high, sides.high);  // twos without the carry of the ones
   // The count is 2 or 3 exactly when one single "two" stands in (twos.low, twos.high, ones.high).
   const Net one_two = n.add_gate(Gate::kXor, twos.low, ones.high);
   const Net two_or_three = n.add_gate(Gate::kAAndNotB, one_two, twos.high);

@@ -1,4 +1,4 @@
-#include "cnf.hpp"
+#include "circuit/cnf.hpp"
 
 #include "espalier/circuit/gate_algebra.hpp"
 

@@ -35,7 +35,8 @@ std::string export_blif(const Netlist& n) {
   std::vector<std::string> inputs, outputs, net(n.nets());
   for (Net i = 0; i < n.inputs.size(); ++i) inputs.push_back(net[i] = names.take(line_name(n.inputs[i])));
   for (const NetlistOutput& output : n.outputs) outputs.push_back(names.take(line_name(output.name)));
-  for (std::size_t g = 0; g < n.gates.size(); ++g) net[n.net_of_gate(g)] = names.take(fmt::format("n{}", n.net_of_gate(g)));
+  for (std::size_t g = 0; g < n.gates.size(); ++g)
+    net[n.net_of_gate(g)] = names.take(fmt::format("n{}", n.net_of_gate(g)));
   std::string text = fmt::format(".model {}\n", line_name(n.name));
   write_list(text, ".inputs", inputs);
   write_list(text, ".outputs", outputs);

@@ -62,13 +62,17 @@ void {0}_step(const uint64_t *board, uint64_t *next, size_t height, size_t width
       const char* row = kRows[p / 3];
       const std::string at = c ? fmt::format("{0} ? {0} + {1} * plane : NULL", row, c) : row;
       const std::string place = fmt::format("      in[{}] = ", p * C + c);
-      if (!live[p * C + c]) text += place + "0;\n";
-      else if (p % 3 == 1) text += place + fmt::format("{0} ? {0}[{1} * plane + w] : 0;\n", row, c);
-      else text += place + fmt::format("{}_of({}, w, words, last, periodic);\n", p % 3 ? "east" : "west", at);
+      if (!live[p * C + c])
+        text += place + "0;\n";
+      else if (p % 3 == 1)
+        text += place + fmt::format("{0} ? {0}[{1} * plane + w] : 0;\n", row, c);
+      else
+        text += place + fmt::format("{}_of({}, w, words, last, periodic);\n", p % 3 ? "east" : "west", at);
     }
   text += fmt::format("      {}_gates(in, out);\n", name);
   for (std::size_t c = 0; c < C; ++c)
-    text += fmt::format("      next[{} * plane + y * words + w] = w + 1 < words ? out[{}] : out[{}] & mask;\n", c, c, c);
+    text +=
+        fmt::format("      next[{} * plane + y * words + w] = w + 1 < words ? out[{}] : out[{}] & mask;\n", c, c, c);
   return text + "    }\n  }\n}\n";
 }
 
@@ -78,15 +82,18 @@ CSource export_c(const Netlist& n, const std::string& header_name) {
   const std::string name = identifier(n.name);
   const NetlistCounts counts = count_netlist(n);
   CSource c;
-  c.header = fmt::format("/* {}: {} gates, depth {}. */\n#ifndef {}_CIRCUIT_H\n#define {}_CIRCUIT_H\n\n"
-                         "#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
-                         comment_text(n.name), counts.raw, counts.depth, name, name);
-  c.header += fmt::format("/* 64 patterns at once: bit i of every word belongs to pattern i.\n   in: {} words, out: {} words. */\n"
-                          "void {}_cell(const uint64_t *in, uint64_t *out);\n",
-                          n.inputs.size(), n.outputs.size(), name);
+  c.header = fmt::format(
+      "/* {}: {} gates, depth {}. */\n#ifndef {}_CIRCUIT_H\n#define {}_CIRCUIT_H\n\n"
+      "#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
+      comment_text(n.name), counts.raw, counts.depth, name, name);
+  c.header += fmt::format(
+      "/* 64 patterns at once: bit i of every word belongs to pattern i.\n   in: {} words, out: {} words. */\n"
+      "void {}_cell(const uint64_t *in, uint64_t *out);\n",
+      n.inputs.size(), n.outputs.size(), name);
   if (is_cell(n))
     c.header += fmt::format(
-        "\n/* One synchronous step of a board of {} channel{}: planes [channel][height][(width + 63) / 64], cell x in bit\n"
+        "\n/* One synchronous step of a board of {} channel{}: planes [channel][height][(width + 63) / 64], cell x in "
+        "bit\n"
         "   x % 64 of word x / 64, bits beyond the width 0. board and next must not overlap. periodic: 1, or 0 for\n"
         "   zeros outside. */\n"
         "void {}_step(const uint64_t *board, uint64_t *next, size_t height, size_t width, int periodic);\n",

@@ -9,8 +9,8 @@ namespace espalier {
 std::string export_javascript(const Netlist& n) {
   const NetlistCounts counts = count_netlist(n);
   const std::vector<bool> live = live_nets(n);
-  std::string text = fmt::format("// {}: {} gates, depth {}.\nexport const inputs = {}, outputs = {};\n\n", comment_text(n.name),
-                                 counts.raw, counts.depth, n.inputs.size(), n.outputs.size());
+  std::string text = fmt::format("// {}: {} gates, depth {}.\nexport const inputs = {}, outputs = {};\n\n",
+                                 comment_text(n.name), counts.raw, counts.depth, n.inputs.size(), n.outputs.size());
   text += "// 32 patterns at once: bit i of every word belongs to pattern i.\nexport function cell(input, output) {\n";
   const auto net = [&](Net x) { return n.is_input(x) ? fmt::format("i{}", x) : fmt::format("n{}", x); };
   for (Net i = 0; i < n.inputs.size(); ++i)
@@ -19,7 +19,8 @@ std::string export_javascript(const Netlist& n) {
     if (live[n.net_of_gate(g)])
       text += fmt::format("  const n{} = {};\n", n.net_of_gate(g),
                           gate_expression(n.gates[g].gate, net(n.gates[g].a), net(n.gates[g].b), "0", "-1"));
-  for (std::size_t o = 0; o < n.outputs.size(); ++o) text += fmt::format("  output[{}] = {};\n", o, net(n.outputs[o].net));
+  for (std::size_t o = 0; o < n.outputs.size(); ++o)
+    text += fmt::format("  output[{}] = {};\n", o, net(n.outputs[o].net));
   text += "}\n";
   if (!is_cell(n)) return text;
   const std::size_t C = n.outputs.size();

@@ -50,7 +50,8 @@ std::string boards(const Netlist& n, const VerilogTestOptions& options, bool per
   for (int s = 0; s < options.steps; ++s) {
     simulator.run(board, 1, pool);
     text += fmt::format(
-        "    #1 clk = 1; #1 clk = 0;\n    if ({0}_state !== {1}) begin errors = errors + 1; $display(\"FAIL {0} board, step "
+        "    #1 clk = 1; #1 clk = 0;\n    if ({0}_state !== {1}) begin errors = errors + 1; $display(\"FAIL {0} board, "
+        "step "
         "{2}\"); end\n",
         kind, binary(flat(board)), s + 1);
   }
@@ -88,7 +89,9 @@ std::string export_verilog_testbench(const Netlist& n, const VerilogTestOptions&
     text += "    clk = 0;\n";
     for (const bool periodic : {true, false}) text += boards(n, options, periodic);
   }
-  text += "    if (errors == 0) $display(\"PASS\"); else $display(\"FAIL %0d errors\", errors);\n    $finish;\n  end\nendmodule\n";
+  text +=
+      "    if (errors == 0) $display(\"PASS\"); else $display(\"FAIL %0d errors\", errors);\n    $finish;\n  "
+      "end\nendmodule\n";
   return text;
 }
 

@@ -34,9 +34,12 @@ Netlist hash_gates(const Netlist& netlist) {
     const NetlistGate& old = netlist.gates[g];
     Gate gate = old.gate;
     Net a = moved[old.a], b = moved[old.b];
-    if (is_constant(gate)) a = b = 0;
-    else if (!reads_a(gate)) a = b;
-    else if (!reads_b(gate)) b = a;
+    if (is_constant(gate))
+      a = b = 0;
+    else if (!reads_a(gate))
+      a = b;
+    else if (!reads_b(gate))
+      b = a;
     if (a > b) {
       std::swap(a, b);
       gate = swap_inputs(gate);

@@ -21,12 +21,15 @@ class Reader {
     Netlist n;
     for (std::uint64_t i = 0; i < I_; ++i) n.inputs.push_back(fmt::format("i{}", i));
     net_of_variable_.assign(M_ + 1, kNoNet);
-    if (binary_) read_binary(n);
-    else read_ascii(n);
+    if (binary_)
+      read_binary(n);
+    else
+      read_ascii(n);
     add_outputs(n);
     read_symbols(n);
     return sort_netlist(n, file_, false, [&](std::size_t gate) {
-      return gate < and_lines_.size() ? fmt::format("the AND on line {}", and_lines_[gate]) : fmt::format("AND {}", gate);
+      return gate < and_lines_.size() ? fmt::format("the AND on line {}", and_lines_[gate])
+                                      : fmt::format("AND {}", gate);
     });
   }
 
@@ -53,7 +56,8 @@ class Reader {
     while (from < to) {
       std::uint64_t value = 0;
       const auto [rest, error] = std::from_chars(from, to, value);
-      if (error != std::errc{} || (rest < to && *rest != ' ') || values.size() == most || value > 2 * kMostVariables + 1)
+      if (error != std::errc{} || (rest < to && *rest != ' ') || values.size() == most ||
+          value > 2 * kMostVariables + 1)
         wrong(fmt::format("\"{}\"", printable(line)), fmt::format("{} numbers up to {}", most, 2 * kMostVariables + 1));
       values.push_back(value);
       from = rest < to ? rest + 1 : rest;
@@ -70,24 +74,29 @@ class Reader {
   void read_header() {
     const std::string_view line = next_line();
     binary_ = line.starts_with("aig ");
-    if (!binary_ && !line.starts_with("aag ")) wrong(fmt::format("\"{}\"", printable(line)), "aag or aig and five numbers");
+    if (!binary_ && !line.starts_with("aag "))
+      wrong(fmt::format("\"{}\"", printable(line)), "aag or aig and five numbers");
     const std::vector<std::uint64_t> h = numbers(line.substr(4), 5, 9);
     M_ = h[0], I_ = h[1], O_ = h[3], A_ = h[4];
-    if (h[2] != 0) wrong(fmt::format("{} latches", h[2]), "a combinational circuit", "only the logic of one step can be read");
+    if (h[2] != 0)
+      wrong(fmt::format("{} latches", h[2]), "a combinational circuit", "only the logic of one step can be read");
     for (std::size_t i = 5; i < h.size(); ++i)
       if (h[i]) wrong("properties or constraints", "a plain circuit of inputs, ANDs and outputs");
     if (M_ > kMostVariables || I_ + A_ > M_ || (binary_ && I_ + A_ != M_))
-      wrong(fmt::format("{} variables for {} inputs and {} ANDs", M_, I_, A_), "at least as many, in a binary file just as many");
+      wrong(fmt::format("{} variables for {} inputs and {} ANDs", M_, I_, A_),
+            "at least as many, in a binary file just as many");
     // Every line or code that the header promises takes two bytes or more.
     const std::uint64_t promised = (binary_ ? 0 : I_) + O_ + A_;
     if (promised * 2 > all_.size() + 2 || (binary_ && I_ > kMostInputs) || M_ > 64 * all_.size() + kMostInputs)
-      wrong(fmt::format("{} inputs, {} outputs, {} ANDs in {} bytes", I_, O_, A_, all_.size()), "a file that holds them", "the file is cut short");
+      wrong(fmt::format("{} inputs, {} outputs, {} ANDs in {} bytes", I_, O_, A_, all_.size()),
+            "a file that holds them", "the file is cut short");
   }
 
   void define(std::uint64_t literal, Net net, const char* what) {
     if (literal < 2 || literal & 1 || literal / 2 > M_)
       wrong(fmt::format("{} {}", what, literal), fmt::format("an even literal from 2 to {}", 2 * M_));
-    if (net_of_variable_[literal / 2] != kNoNet) wrong(fmt::format("{} {} defined again", what, literal), "each variable defined once");
+    if (net_of_variable_[literal / 2] != kNoNet)
+      wrong(fmt::format("{} {} defined again", what, literal), "each variable defined once");
     net_of_variable_[literal / 2] = net;
   }
 
@@ -115,9 +124,11 @@ class Reader {
     in_bytes_ = true;
     for (std::uint64_t i = 0; i < A_; ++i) {
       const std::uint64_t own = 2 * (I_ + 1 + i), first = delta();
-      if (first == 0 || first > own) wrong(fmt::format("a difference of {} for AND {}", first, own), "an operand below the AND itself");
+      if (first == 0 || first > own)
+        wrong(fmt::format("a difference of {} for AND {}", first, own), "an operand below the AND itself");
       const std::uint64_t high = own - first, second = delta();
-      if (second > high) wrong(fmt::format("a difference of {} for AND {}", second, own), "an operand that is not negative");
+      if (second > high)
+        wrong(fmt::format("a difference of {} for AND {}", second, own), "an operand that is not negative");
       n.gates.push_back(and_gate(high, high - second));
     }
     in_bytes_ = false;
@@ -165,9 +176,12 @@ class Reader {
       line_ = output_lines_[o];
       const std::uint64_t literal = outputs_[o];
       const std::string name = fmt::format("o{}", o);
-      if (literal < 2) n.add_output(name, n.add_constant(literal == 1));
-      else if (literal & 1) n.add_output(name, n.add_gate(Gate::kNotA, net(literal), net(literal)));
-      else n.add_output(name, net(literal));
+      if (literal < 2)
+        n.add_output(name, n.add_constant(literal == 1));
+      else if (literal & 1)
+        n.add_output(name, n.add_gate(Gate::kNotA, net(literal), net(literal)));
+      else
+        n.add_output(name, net(literal));
     }
     line_ = last;
   }

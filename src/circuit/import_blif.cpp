@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "circuit/export_names.hpp"
 #include "circuit/literal_builder.hpp"
 #include "espalier/circuit/import.hpp"
 #include "espalier/core/error.hpp"
@@ -37,8 +38,8 @@ std::vector<Line> lines_of(std::string_view text) {
       if (i > start) lines.back().words.emplace_back(line.substr(start, i - start));
     }
     joined = goes_on;
-    if (!joined && lines.back().words.empty()) lines.pop_back();
   }
+  std::erase_if(lines, [](const Line& line) { return line.words.empty(); });
   return lines;
 }
 
@@ -64,7 +65,8 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void wrong(std::size_t line, const std::string& got, const std::string& expected, const char* hint = "") const {
+  [[noreturn]] void wrong(std::size_t line, const std::string& got, const std::string& expected,
+                          const char* hint = "") const {
     fail(fmt::format("{}:{}", file_, line), got, expected, hint);
   }
 
@@ -79,7 +81,7 @@ class Reader {
     } else if (first == ".inputs") {
       for (std::size_t i = 1; i < line.words.size(); ++i) {
         if (!sources_.try_emplace(line.words[i], Source{true, netlist_.inputs.size()}).second)
-          wrong(line.number, fmt::format("\"{}\" twice", line.words[i]), "each net defined once");
+          wrong(line.number, fmt::format("\"{}\" twice", shown_name(line.words[i])), "each net defined once");
         netlist_.inputs.push_back(line.words[i]);
       }
     } else if (first == ".outputs") {
@@ -88,7 +90,7 @@ class Reader {
       if (line.words.size() < 2) wrong(line.number, ".names without a net", ".names inputs... output");
       Cover cover{line.number, line.words.back(), {line.words.begin() + 1, line.words.end() - 1}, {}, true};
       if (!sources_.try_emplace(cover.output, Source{false, covers_.size()}).second)
-        wrong(line.number, fmt::format("\"{}\" defined again", cover.output), "each net defined once");
+        wrong(line.number, fmt::format("\"{}\" defined again", shown_name(cover.output)), "each net defined once");
       covers_.push_back(std::move(cover));
       open_ = true;
     } else if (first == ".end") {
@@ -96,22 +98,26 @@ class Reader {
     } else if (first == ".latch" || first == ".mlatch") {
       wrong(line.number, first, "a combinational circuit", "only the logic of one step can be read");
     } else {
-      wrong(line.number, first, ".model, .inputs, .outputs, .names or .end", "flatten and map the design first");
+      wrong(line.number, shown_name(first), ".model, .inputs, .outputs, .names or .end",
+            "flatten and map the design first");
     }
   }
 
   void read_row(const Line& line) {
-    if (!open_) wrong(line.number, fmt::format("\"{}\" outside .names", line.words[0]), "a keyword");
+    if (!open_) wrong(line.number, fmt::format("\"{}\" outside .names", shown_name(line.words[0])), "a keyword");
     Cover& cover = covers_.back();
     const std::size_t wanted = cover.inputs.empty() ? 1 : 2;
     if (line.words.size() != wanted)
       wrong(line.number, fmt::format("{} fields", line.words.size()), fmt::format("{}", wanted));
     const std::string pattern = wanted == 2 ? line.words[0] : "", value = line.words.back();
     if (pattern.size() != cover.inputs.size())
-      wrong(line.number, fmt::format("a row of {} columns", pattern.size()), fmt::format("{}, one for each input", cover.inputs.size()));
-    if (pattern.find_first_not_of("01-") != std::string::npos) wrong(line.number, fmt::format("\"{}\"", pattern), "columns of 0, 1 or -");
-    if (value != "0" && value != "1") wrong(line.number, fmt::format("output \"{}\"", value), "0 or 1");
-    if (!cover.rows.empty() && cover.on != (value == "1")) wrong(line.number, "rows for 0 and for 1", "one kind in a cover");
+      wrong(line.number, fmt::format("a row of {} columns", pattern.size()),
+            fmt::format("{}, one for each input", cover.inputs.size()));
+    if (pattern.find_first_not_of("01-") != std::string::npos)
+      wrong(line.number, fmt::format("\"{}\"", shown_name(pattern)), "columns of 0, 1 or -");
+    if (value != "0" && value != "1") wrong(line.number, fmt::format("output \"{}\"", shown_name(value)), "0 or 1");
+    if (!cover.rows.empty() && cover.on != (value == "1"))
+      wrong(line.number, "rows for 0 and for 1", "one kind in a cover");
     cover.on = value == "1";
     cover.rows.push_back(pattern);
   }
@@ -136,7 +142,9 @@ class Reader {
             const Source& source = find(name, covers_[at].line);
             if (source.input || state[source.index] == 2) continue;
             if (state[source.index] == 1)
-              wrong(covers_[at].line, fmt::format("a cycle through \"{}\" and \"{}\"", covers_[at].output, name), "a combinational circuit");
+              wrong(covers_[at].line,
+                    fmt::format("a cycle through \"{}\" and \"{}\"", shown_name(covers_[at].output), shown_name(name)),
+                    "a combinational circuit");
             stack.push_back(source.index);
           }
         }
@@ -156,7 +164,8 @@ class Reader {
   };
   const Source& find(const std::string& name, std::size_t line) const {
     const auto it = sources_.find(name);
-    if (it == sources_.end()) wrong(line, fmt::format("\"{}\", which nothing defines", name), "an input or the output of a .names");
+    if (it == sources_.end())
+      wrong(line, fmt::format("\"{}\", which nothing defines", shown_name(name)), "an input or the output of a .names");
     return it->second;
   }
 

@@ -17,7 +17,8 @@ using Json = nlohmann::json;
 
 const Json& member(const Json& json, const char* key, Json::value_t type, const std::string& file) {
   const auto it = json.find(key);
-  if (it == json.end()) wrong(file, fmt::format("no \"{}\"", key), "a netlist with format, version, inputs, gates, outputs");
+  if (it == json.end())
+    wrong(file, fmt::format("no \"{}\"", key), "a netlist with format, version, inputs, gates, outputs");
   if (it->type() != type) wrong(file, fmt::format("\"{}\" of type {}", key, it->type_name()), Json(type).type_name());
   return *it;
 }
@@ -40,7 +41,9 @@ Netlist import_json(std::string_view source, const std::string& file) {
   if (!json.is_object()) wrong(file, json.type_name(), "an object");
   if (text(member(json, "format", Json::value_t::string, file), file, "format") != "espalier-netlist")
     wrong(file, "another format", "\"format\": \"espalier-netlist\"");
-  if (const auto version = number(member(json, "version", Json::value_t::number_unsigned, file), 1u << 30, file, "version"); version != 1)
+  if (const auto version =
+          number(member(json, "version", Json::value_t::number_unsigned, file), 1u << 30, file, "version");
+      version != 1)
     fail(file, fmt::format("version {}", version), "version 1", "use a newer espalier");
   Netlist n;
   if (json.contains("name")) n.name = text(json["name"], file, "name");
@@ -50,13 +53,15 @@ Netlist import_json(std::string_view source, const std::string& file) {
   n.gates.reserve(gates.size());
   for (const Json& gate : gates) {
     const std::string place = fmt::format("gate {}", n.gates.size());
-    if (!gate.is_array() || gate.size() != 3) wrong(file, fmt::format("{} that is no list of three", place), "[type, a, b]");
+    if (!gate.is_array() || gate.size() != 3)
+      wrong(file, fmt::format("{} that is no list of three", place), "[type, a, b]");
     n.gates.push_back({static_cast<Gate>(number(gate[0], 15, file, place)), number(gate[1], kNoNet - 1, file, place),
                        number(gate[2], kNoNet - 1, file, place)});
   }
   for (const Json& output : member(json, "outputs", Json::value_t::array, file)) {
     const std::string place = fmt::format("output {}", n.outputs.size());
-    if (!output.is_object()) wrong(file, fmt::format("{} for {}", output.type_name(), place), "{\"name\": ..., \"net\": ...}");
+    if (!output.is_object())
+      wrong(file, fmt::format("{} for {}", output.type_name(), place), "{\"name\": ..., \"net\": ...}");
     n.outputs.push_back({text(member(output, "name", Json::value_t::string, file), file, place),
                          number(member(output, "net", Json::value_t::number_unsigned, file), kNoNet - 1, file, place)});
   }

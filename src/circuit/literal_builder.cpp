@@ -1,4 +1,4 @@
-#include "literal_builder.hpp"
+#include "circuit/literal_builder.hpp"
 
 #include <utility>
 

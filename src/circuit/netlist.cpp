@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "circuit/export_names.hpp"
 #include "espalier/circuit/gate_algebra.hpp"
 #include "espalier/core/error.hpp"
 
@@ -17,9 +18,12 @@ Net Netlist::add_input(std::string input_name) {
 
 Net Netlist::add_gate(Gate gate, Net a, Net b) {
   const Net net = static_cast<Net>(nets());
-  if (is_constant(gate)) a = b = 0;
-  else if (!reads_a(gate)) a = b;
-  else if (!reads_b(gate)) b = a;
+  if (is_constant(gate))
+    a = b = 0;
+  else if (!reads_a(gate))
+    a = b;
+  else if (!reads_b(gate))
+    b = a;
   gates.push_back({gate, a, b});
   return net;
 }
@@ -45,7 +49,7 @@ void check_netlist(const Netlist& netlist, const std::string& what) {
   }
   for (const NetlistOutput& output : netlist.outputs)
     if (output.net >= netlist.nets())
-      fail(what, fmt::format("output \"{}\" from net {}", output.name, output.net),
+      fail(what, fmt::format("output \"{}\" from net {}", shown_name(output.name), output.net),
            fmt::format("a net below {}", netlist.nets()));
 }
 

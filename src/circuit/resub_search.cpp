@@ -1,4 +1,4 @@
-#include "resub_search.hpp"
+#include "circuit/resub_search.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -139,7 +139,8 @@ bool ResubSearch::two_gates(const Table& on, const Table& off, const std::functi
     Table rest = split.is_or ? on : off;
     for (std::size_t w = 0; w < words_; ++w) rest[w] &= word(split.literal, w);
     // AND(l, inner): inner is 1 on `on`, 0 on what l leaves of `off`. OR: NOT AND(l, inner) with the roles exchanged.
-    if (split.is_or ? !with(Gate::kAnd, split.literal, true, off, rest) : !with(Gate::kAnd, split.literal, false, on, rest))
+    if (split.is_or ? !with(Gate::kAnd, split.literal, true, off, rest)
+                    : !with(Gate::kAnd, split.literal, false, on, rest))
       return false;
   }
   for (std::uint32_t d = 0; d < tables_.size(); ++d) {

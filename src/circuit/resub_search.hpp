@@ -25,7 +25,8 @@ class ResubSearch {
  public:
   using Table = std::vector<std::uint64_t>;
   // tables[d]: the words of divisor d.
-  ResubSearch(std::vector<const std::uint64_t*> tables, std::size_t words) : tables_(std::move(tables)), words_(words) {}
+  ResubSearch(std::vector<const std::uint64_t*> tables, std::size_t words)
+      : tables_(std::move(tables)), words_(words) {}
 
   // Every recipe of at most `steps` new gates is offered, cheapest kinds first, until offer() returns false.
   void run(const Table& on, const Table& off, int steps, const std::function<bool(const Recipe&)>& offer);
@@ -39,8 +40,8 @@ class ResubSearch {
   std::uint64_t word(std::uint32_t literal, std::size_t w) const {
     return tables_[literal / 2][w] ^ (literal & 1 ? ~std::uint64_t{0} : 0);
   }
-  bool meets(std::uint32_t literal, const Table& set);                      // some pattern in both
-  bool both_meet(std::uint32_t x, std::uint32_t y, const Table& set);       // some pattern in all three
+  bool meets(std::uint32_t literal, const Table& set);                 // some pattern in both
+  bool both_meet(std::uint32_t x, std::uint32_t y, const Table& set);  // some pattern in all three
 
   std::vector<const std::uint64_t*> tables_;
   std::size_t words_;

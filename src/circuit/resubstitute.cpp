@@ -1,11 +1,11 @@
 // Resubstitution on complete truth tables, gate by gate from the outputs down. See resub_search.hpp for the search.
 #include <algorithm>
 
+#include "circuit/resub_search.hpp"
 #include "espalier/circuit/evaluate.hpp"
 #include "espalier/circuit/gate_algebra.hpp"
 #include "espalier/circuit/simplify.hpp"
 #include "espalier/core/random.hpp"
-#include "resub_search.hpp"
 
 namespace espalier {
 namespace {
@@ -166,8 +166,7 @@ class Resubstituter {
       if (gone > recipe.steps.size() + best_gain) {
         best_gain = gone - recipe.steps.size();
         best = recipe;
-      } else if (sideways_ && best_gain == 0 && gone == recipe.steps.size() &&
-                 random_.choice(draws_++, ++level) == 0) {
+      } else if (sideways_ && best_gain == 0 && gone == recipe.steps.size() && random_.choice(draws_++, ++level) == 0) {
         best = recipe;  // each of the recipes that cost nothing with the same chance
       }
       return ++offers < kMostOffers && best_gain + recipe.steps.size() < all;
@@ -199,8 +198,10 @@ class Resubstituter {
     if (next.gates.size() > netlist_.gates.size()) return false;
     if (next.gates.size() == netlist_.gates.size() && (!sideways_ || next == netlist_)) return false;
     netlist_ = std::move(next);
-    if (recipe.steps.empty()) ++report_.by_one;
-    else ++report_.by_two;
+    if (recipe.steps.empty())
+      ++report_.by_one;
+    else
+      ++report_.by_two;
     return true;
   }
 
@@ -209,8 +210,8 @@ class Resubstituter {
   ResubstituteReport& report_;
   std::vector<Net> inputs_;  // live ones
   std::size_t words_ = 1;
-  std::vector<std::uint64_t> tables_;    // [net][word]
-  std::vector<std::uint32_t> readers_;   // [net]
+  std::vector<std::uint64_t> tables_;   // [net][word]
+  std::vector<std::uint32_t> readers_;  // [net]
   std::vector<bool> above_;
   std::vector<Net> dropped_;
   std::uint64_t draws_ = 0;

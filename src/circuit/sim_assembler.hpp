@@ -11,8 +11,8 @@ class SimAssembler {
  public:
   // Bases in the order of the System V arguments: rdi, rsi, rdx. The running offset is rcx.
   struct Memory {
-    int base;         // 0 rdi, 1 rsi, 2 rdx
-    bool indexed;     // + rcx
+    int base;      // 0 rdi, 1 rsi, 2 rdx
+    bool indexed;  // + rcx
     std::int32_t displacement;
   };
   enum Opcode : std::uint8_t { kPand = 0xDB, kPandn = 0xDF, kPor = 0xEB, kPxor = 0xEF, kPcmpeqd = 0x76 };

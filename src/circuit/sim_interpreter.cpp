@@ -12,9 +12,15 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class D, class F>
-HWY_INLINE void each_word(D d, std::uint64_t* to, const std::uint64_t* a, const std::uint64_t* b, std::size_t words, F f) {
-  for (std::size_t w = 0; w < words; w += hn::Lanes(d))
-    hn::StoreU(f(hn::LoadU(d, a + w), hn::LoadU(d, b + w)), d, to + w);
+HWY_INLINE void each_word(D d, std::uint64_t* to, const std::uint64_t* a, const std::uint64_t* b, std::size_t words,
+                          F f) {
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  if (words == SimInterpreter::kBlockWords) {  // nearly always: a loop whose length the compiler knows
+    for (std::size_t w = 0; w < SimInterpreter::kBlockWords; w += kLanes)
+      hn::StoreU(f(hn::LoadU(d, a + w), hn::LoadU(d, b + w)), d, to + w);
+  } else {
+    for (std::size_t w = 0; w < words; w += kLanes) hn::StoreU(f(hn::LoadU(d, a + w), hn::LoadU(d, b + w)), d, to + w);
+  }
 }
 
 template <class D>
@@ -58,6 +64,7 @@ HWY_AFTER_NAMESPACE();
 
 #include <algorithm>
 
+#include "espalier/circuit/simulator.hpp"
 #include "espalier/core/error.hpp"
 
 namespace espalier {
@@ -84,8 +91,7 @@ SimInterpreter::SimInterpreter(const SimProgram& program, const std::vector<SimP
   // An output is written where it belongs at once; later readers read it there.
   for (std::uint32_t o = 0; o < outputs.size(); ++o)
     place[program.outputs[o]] = static_cast<std::uint32_t>(inputs.size()) + o;
-  for (std::uint32_t i = 0; i < program.ops.size(); ++i)
-    last_use[program.ops[i].a] = last_use[program.ops[i].b] = i;
+  for (std::uint32_t i = 0; i < program.ops.size(); ++i) last_use[program.ops[i].a] = last_use[program.ops[i].b] = i;
   std::vector<std::uint32_t> free;
   for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
     const auto& [code, a, b] = program.ops[i];

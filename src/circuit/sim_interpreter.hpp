@@ -10,9 +10,6 @@
 
 namespace espalier {
 
-// Widest vector of this machine, in bits.
-int widest_word();
-
 class SimInterpreter {
  public:
   // word_bits: 64, 128, 256 or 512, at most widest_word().

@@ -21,8 +21,13 @@ class Generator {
  public:
   Generator(const SimProgram& program, const std::vector<SimPlace>& inputs, const std::vector<SimPlace>& outputs,
             std::int64_t spill_bytes)
-      : program_(program), inputs_(inputs), spill_bytes_(spill_bytes), uses_(program.values()),
-        past_uses_(program.values()), where_(program.values(), -1), spilled_(program.values(), -1),
+      : program_(program),
+        inputs_(inputs),
+        spill_bytes_(spill_bytes),
+        uses_(program.values()),
+        past_uses_(program.values()),
+        where_(program.values(), -1),
+        spilled_(program.values(), -1),
         output_(program.values(), nullptr) {
     for (std::size_t o = 0; o < outputs.size(); ++o) output_[program.outputs[o]] = &outputs[o];
     for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
@@ -139,12 +144,17 @@ class Generator {
     const bool from_memory = a != b && where_[b] < 0 && dies_now(b);
     const int second = from_memory ? -1 : in_register(b, a);
     // The result may take the register of an operand that dies here.
-    if (dies_now(a)) to = first;
-    else if (!from_memory && dies_now(b)) to = second;
-    else to = free_register(a, b);
+    if (dies_now(a))
+      to = first;
+    else if (!from_memory && dies_now(b))
+      to = second;
+    else
+      to = free_register(a, b);
     const SimAssembler::Opcode code = kCodes[static_cast<int>(op.code)];
-    if (from_memory) code_.op(code, to, first, home(b));
-    else code_.op(code, to, first, second);
+    if (from_memory)
+      code_.op(code, to, first, home(b));
+    else
+      code_.op(code, to, first, second);
   }
 
   const SimProgram& program_;
@@ -154,9 +164,9 @@ class Generator {
   std::uint32_t now_ = 0;
   std::vector<std::vector<std::uint32_t>> uses_;  // [value] ops, ascending
   std::vector<std::size_t> past_uses_;
-  std::vector<int> where_;                // [value] register, or -1
-  std::vector<std::int32_t> spilled_;     // [value] slot, or -1
-  std::vector<const SimPlace*> output_;   // [value]
+  std::vector<int> where_;               // [value] register, or -1
+  std::vector<std::int32_t> spilled_;    // [value] slot, or -1
+  std::vector<const SimPlace*> output_;  // [value]
   std::uint32_t holds_[kRegisters] = {kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever,
                                       kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever};
   std::vector<std::size_t> free_slots_;

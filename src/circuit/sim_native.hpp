@@ -1,5 +1,5 @@
-// Machine code for a simulator program: AVX2 on x86-64 Linux, values kept in the sixteen vector registers. No compiler is
-// needed: the operations are few enough to write their bytes. Elsewhere, or where the system forbids fresh
+// Machine code for a simulator program: AVX2 on x86-64 Linux, values kept in the sixteen vector registers. No compiler
+// is needed: the operations are few enough to write their bytes. Elsewhere, or where the system forbids fresh
 // executable pages, there is none and the interpreter does the work.
 #pragma once
 

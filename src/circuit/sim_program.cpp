@@ -20,13 +20,14 @@ class Compiler {
   }
 
   SimProgram run() {
-    for (std::size_t g = 0; g < netlist_.gates.size(); ++g)
-      held_[netlist_.net_of_gate(g)] = gate(netlist_.gates[g]);
+    for (std::size_t g = 0; g < netlist_.gates.size(); ++g) held_[netlist_.net_of_gate(g)] = gate(netlist_.gates[g]);
     std::vector<bool> taken(program_.values() + 2 * netlist_.outputs.size());
     for (const NetlistOutput& output : netlist_.outputs) {
       Held h = held_[output.net];
-      if (h.inverted) h.value = emit(SimCode::kNot, h.value, h.value);
-      else if (h.value < program_.inputs || taken[h.value]) h.value = emit(SimCode::kCopy, h.value, h.value);
+      if (h.inverted)
+        h.value = emit(SimCode::kNot, h.value, h.value);
+      else if (h.value < program_.inputs || taken[h.value])
+        h.value = emit(SimCode::kCopy, h.value, h.value);
       taken[h.value] = true;
       program_.outputs.push_back(h.value);
     }

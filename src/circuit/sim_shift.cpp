@@ -36,8 +36,7 @@ void shift_rows(const std::uint64_t* in, const ShiftShape& shape, std::uint64_t*
   for (std::size_t y = 0; y < shape.rows; ++y) {
     const std::size_t first = y * shape.row_words, last = first + shape.row_words - 1;
     if (west) west[first] = (in[first] << 1) | (shape.periodic ? in[last] >> shape.last_bit & 1 : 0);
-    if (east)
-      east[last] = in[last] >> 1 | (shape.periodic ? (in[first] & 1) << shape.last_bit : 0);
+    if (east) east[last] = in[last] >> 1 | (shape.periodic ? (in[first] & 1) << shape.last_bit : 0);
   }
 }
 

@@ -22,8 +22,9 @@ constexpr std::size_t kMostTileRows = 64;
 
 }  // namespace
 
-// Everything fixed by circuit and board size. A tile is a band of rows; its arena (one a worker) holds, for each channel
-// that the circuit looks at, the tile's rows shifted west and east, then the fire mask, then room for the engine.
+// Everything fixed by circuit and board size. A tile is a band of rows; its arena (one a worker) holds, for each
+// channel that the circuit looks at, the tile's rows shifted west and east, then the fire mask, then room for the
+// engine.
 struct Simulator::Plan {
   std::size_t height, width, row_words, plane_words;
   int channels;
@@ -89,7 +90,8 @@ struct Simulator::Plan {
     engine_word = arena_words;
   }
 
-  // Places are relative to the tile's first row, in the board and in the arena's shifted rows (which begin a row above).
+  // Places are relative to the tile's first row, in the board and in the arena's shifted rows (which begin a row
+  // above).
   std::vector<SimPlace> input_places() const {
     std::vector<SimPlace> places;
     const auto bytes = [](std::size_t words) { return static_cast<std::int64_t>(words * 8); };
@@ -141,8 +143,10 @@ struct Simulator::Plan {
     const auto* board = reinterpret_cast<const std::uint8_t*>(now.row(first_row, 0));
     auto* next_rows = reinterpret_cast<std::uint8_t*>(into.row(first_row, 0));
     auto* base = reinterpret_cast<std::uint8_t*>(arena.data());
-    if (native) native->run(base, board, next_rows, words * 8);
-    else interpreter->run(base, board, next_rows, words);
+    if (native)
+      native->run(base, board, next_rows, words * 8);
+    else
+      interpreter->run(base, board, next_rows, words);
     if (width % 64) {
       const std::uint64_t mask = into.last_word_mask();
       for (int c = 0; c < channels; ++c)
@@ -159,9 +163,7 @@ Simulator::Simulator(const Netlist& cell, std::size_t height, std::size_t width,
 Simulator::~Simulator() = default;
 
 bool Simulator::native() const { return plan_->native != nullptr; }
-int Simulator::word_bits() const {
-  return native() ? 256 : options_.word_bits ? options_.word_bits : widest_word();
-}
+int Simulator::word_bits() const { return native() ? 256 : options_.word_bits ? options_.word_bits : widest_word(); }
 std::size_t Simulator::operations() const { return plan_->program.ops.size(); }
 
 DeadRectangle Simulator::random_square(std::uint64_t seed, std::uint64_t step, std::size_t side, std::size_t height,
@@ -169,22 +171,34 @@ DeadRectangle Simulator::random_square(std::uint64_t seed, std::uint64_t step, s
   const Random random(seed, Purpose::kDamage, static_cast<std::uint32_t>(step));
   side = std::min({side, height, width});
   return {static_cast<std::size_t>(random.choice(0, height - side + 1)),
-          static_cast<std::size_t>(random.choice(1, width - side + 1)), side, side, step, step + 1};
+          static_cast<std::size_t>(random.choice(1, width - side + 1)),
+          side,
+          side,
+          step,
+          step + 1};
 }
 
 void Simulator::one_step(const Board& now, Board& next, const Pool& pool) {
   const Plan& plan = *plan_;
   const FireMask fire(options_.seed, static_cast<std::uint32_t>(step_), options_.fire_rate);
-  const double row_ns = 0.1 * static_cast<double>(plan.row_words * (plan.program.ops.size() + 8));
-  pool.for_chunks(plan.height, plan.tile_rows, row_ns, [&](Chunk rows) {
+  // Chunks of whole tiles, at most about 64 of them: enough to balance any number of threads, few enough to cost
+  // little.
+  const std::size_t tiles = (plan.height + plan.tile_rows - 1) / plan.tile_rows;
+  const std::size_t chunk_rows = plan.tile_rows * std::max<std::size_t>(1, tiles / 64);
+  const double row_ns =
+      (plan.native ? 0.04 : 0.25) * static_cast<double>(plan.row_words * (plan.program.ops.size() + 8));
+  pool.for_chunks(plan.height, chunk_rows, row_ns, [&](Chunk rows) {
     auto arena = plan.arenas->borrow();
-    plan.run_tile(now, next, rows.begin, rows.end - rows.begin, options_.periodic, plan.fires ? &fire : nullptr, *arena);
+    for (std::size_t first = rows.begin; first < rows.end; first += plan.tile_rows)
+      plan.run_tile(now, next, first, std::min(plan.tile_rows, rows.end - first), options_.periodic,
+                    plan.fires ? &fire : nullptr, *arena);
   });
 }
 
 void Simulator::run(Board& board, std::uint64_t steps, const Pool& pool) {
   if (board.height() != plan_->height || board.width() != plan_->width || board.channels() != plan_->channels)
-    fail("simulator", fmt::format("a board of {} x {} cells, {} channels", board.height(), board.width(), board.channels()),
+    fail("simulator",
+         fmt::format("a board of {} x {} cells, {} channels", board.height(), board.width(), board.channels()),
          fmt::format("{} x {}, {} channels", plan_->height, plan_->width, plan_->channels));
   for (std::uint64_t s = 0; s < steps; ++s, ++step_) {
     board.fill_rim(options_.periodic);

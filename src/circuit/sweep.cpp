@@ -2,11 +2,11 @@
 // of an earlier one is proved to be that net and dropped, or the proof's counter-example joins the patterns.
 #include <bit>
 
+#include "circuit/literal_builder.hpp"
+#include "circuit/sweep_prover.hpp"
 #include "espalier/circuit/evaluate.hpp"
 #include "espalier/circuit/simplify.hpp"
 #include "espalier/core/random.hpp"
-#include "literal_builder.hpp"
-#include "sweep_prover.hpp"
 
 namespace espalier {
 namespace {
@@ -43,8 +43,10 @@ class Sweeper {
       const auto& [gate, a, b] = source_.gates[g];
       const Net own = source_.net_of_gate(g);
       bool fresh = false;
-      if (is_constant(gate)) now[own] = {kNoNet, gate == Gate::kTrue};
-      else now[own] = builder_.gate(gate, now[a], now[b], &fresh);
+      if (is_constant(gate))
+        now[own] = {kNoNet, gate == Gate::kTrue};
+      else
+        now[own] = builder_.gate(gate, now[a], now[b], &fresh);
       if (fresh) alias_.push_back(place(now[own].net));
       // A gate met again may be one that was merged: read what it was merged into.
       if (!now[own].constant()) now[own] = alias_[now[own].net] ^ now[own].inverted;
@@ -57,8 +59,7 @@ class Sweeper {
   // Words [pattern word][net]; a net's class is a hash of its words in the polarity where the first bit is 0.
   void add_random_pattern_word() {
     std::vector<std::uint64_t> word(result_.inputs.size());
-    for (std::size_t i = 0; i < word.size(); ++i)
-      word[i] = random_.bits64(words_.size() * result_.inputs.size() + i);
+    for (std::size_t i = 0; i < word.size(); ++i) word[i] = random_.bits64(words_.size() * result_.inputs.size() + i);
     words_.push_back(std::move(word));
   }
 
@@ -113,7 +114,8 @@ class Sweeper {
     const std::uint64_t bit = std::uint64_t{1} << pending_count_;
     for (std::size_t i = 0; i < pending_.size(); ++i)
       if (random_.coin((std::uint64_t{1} << 40) + witnesses_ * pending_.size() + i)) pending_[i] |= bit;
-    for (const auto& [input, high] : prover_.witness()) pending_[input] = high ? pending_[input] | bit : pending_[input] & ~bit;
+    for (const auto& [input, high] : prover_.witness())
+      pending_[input] = high ? pending_[input] | bit : pending_[input] & ~bit;
     ++witnesses_;
     if (++pending_count_ < 64) return false;
     pending_count_ = 0;

@@ -1,4 +1,4 @@
-#include "sweep_prover.hpp"
+#include "circuit/sweep_prover.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -79,8 +79,9 @@ SweepProver::Verdict SweepProver::by_table(Net x, Net y, bool inverted, const Su
     for (std::size_t i = 0; i < support.size(); ++i) words_[i] = counting_word(i, block);
     for (const Net net : cone_) {
       const NetlistGate& gate = netlist_.gate_of_net(net);
-      words_[place_[net]] = is_constant(gate.gate) ? apply_gate(gate.gate, std::uint64_t{0}, std::uint64_t{0})
-                                                   : apply_gate(gate.gate, words_[place_[gate.a]], words_[place_[gate.b]]);
+      words_[place_[net]] = is_constant(gate.gate)
+                                ? apply_gate(gate.gate, std::uint64_t{0}, std::uint64_t{0})
+                                : apply_gate(gate.gate, words_[place_[gate.a]], words_[place_[gate.b]]);
     }
     std::uint64_t different = words_[place_[x]] ^ (y == kNoNet ? 0 : words_[place_[y]]);
     if (inverted) different = ~different;

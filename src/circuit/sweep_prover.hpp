@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "cnf.hpp"
+#include "circuit/cnf.hpp"
 #include "espalier/circuit/netlist.hpp"
 #include "espalier/circuit/simplify.hpp"
 
@@ -39,9 +39,9 @@ class SweepProver {
   SweepReport& report_;
   std::vector<std::optional<Support>> supports_;  // [net]; none: more inputs than a table may have
   std::vector<std::pair<Net, bool>> witness_;
-  std::vector<Net> cone_;                 // gates, ascending
-  std::vector<std::uint32_t> seen_;       // [net], the mark of the last cone that held it
-  std::vector<std::uint32_t> place_;      // [net], its row in `words_` during a table
+  std::vector<Net> cone_;             // gates, ascending
+  std::vector<std::uint32_t> seen_;   // [net], the mark of the last cone that held it
+  std::vector<std::uint32_t> place_;  // [net], its row in `words_` during a table
   std::vector<std::uint64_t> words_;
   std::uint32_t mark_ = 0;
   std::unique_ptr<CnfCone> solver_;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "circuit/cnf.hpp"
+#include "circuit/export_names.hpp"
 #include "circuit/literal_builder.hpp"
 #include "circuit/verify_table.hpp"
 #include "espalier/circuit/evaluate.hpp"
@@ -30,8 +31,10 @@ std::vector<std::size_t> match(const std::vector<std::string>& first, const std:
   by_name = at.size() == second.size();
   for (const std::string& name : first) {
     const auto it = by_name ? at.find(name) : at.end();
-    if (it == at.end() || used[it->second]) by_name = false;
-    else used[it->second] = true;
+    if (it == at.end() || used[it->second])
+      by_name = false;
+    else
+      used[it->second] = true;
     if (by_name) place.push_back(it->second);
   }
   if (!by_name) {
@@ -67,7 +70,8 @@ Netlist join(const Netlist& first, const Netlist& second, const std::vector<std:
     for (std::size_t i = 0; i < n.inputs.size(); ++i) now[i] = {inputs[i], false};
     for (std::size_t g = 0; g < n.gates.size(); ++g) {
       const auto& [gate, a, b] = n.gates[g];
-      now[n.net_of_gate(g)] = is_constant(gate) ? Literal{kNoNet, gate == Gate::kTrue} : builder.gate(gate, now[a], now[b]);
+      now[n.net_of_gate(g)] =
+          is_constant(gate) ? Literal{kNoNet, gate == Gate::kTrue} : builder.gate(gate, now[a], now[b]);
     }
     std::vector<Literal> outputs;
     for (const NetlistOutput& output : n.outputs) outputs.push_back(now[output.net]);
@@ -80,7 +84,8 @@ Netlist join(const Netlist& first, const Netlist& second, const std::vector<std:
   }
   const std::vector<Literal> ours = copy(first, same), theirs = copy(second, moved);
   for (std::size_t o = 0; o < ours.size(); ++o) joint.add_output(first.outputs[o].name, builder.net(ours[o]));
-  for (std::size_t o = 0; o < ours.size(); ++o) joint.add_output(first.outputs[o].name, builder.net(theirs[output_place[o]]));
+  for (std::size_t o = 0; o < ours.size(); ++o)
+    joint.add_output(first.outputs[o].name, builder.net(theirs[output_place[o]]));
   return joint;
 }
 
@@ -160,8 +165,10 @@ class Verifier {
         differ(open[i], inputs);
         return false;
       }
-      if (answer == CnfCone::Answer::kUnsatisfiable) ++report_.by_sat;
-      else report_.undecided.push_back(joint_.outputs[open[i]].name);
+      if (answer == CnfCone::Answer::kUnsatisfiable)
+        ++report_.by_sat;
+      else
+        report_.undecided.push_back(joint_.outputs[open[i]].name);
     }
     return true;
   }
@@ -189,20 +196,25 @@ std::string describe(const VerifyReport& report, const Netlist& first) {
   std::string text;
   if (report.verdict == VerifyReport::Verdict::kDifferent) {
     const CounterExample& e = *report.counter_example;
-    text = fmt::format("different: output {} is {} in the first and {} in the second for inputs", e.output, int{e.first}, int{e.second});
+    text = fmt::format("different: output {} is {} in the first and {} in the second for inputs", shown_name(e.output),
+                       int{e.first}, int{e.second});
     std::string ones;
     for (std::size_t i = 0; i < e.inputs.size(); ++i)
-      if (e.inputs[i]) ones += " " + first.inputs[i];
+      if (e.inputs[i]) ones += fmt::format(" {}", shown_name(first.inputs[i]));
     text += ones.empty() ? " all 0" : fmt::format("{} = 1, all others 0", ones);
   } else {
     text = report.verdict == VerifyReport::Verdict::kEqual ? "equal" : "undecided";
-    text += fmt::format(": {} of {} outputs proved", report.by_structure + report.by_table + report.by_sat, report.outputs);
+    text +=
+        fmt::format(": {} of {} outputs proved", report.by_structure + report.by_table + report.by_sat, report.outputs);
     if (report.by_structure) text += fmt::format(", {} by structure", report.by_structure);
     if (report.by_table) text += fmt::format(", {} by complete table", report.by_table);
     if (report.by_sat) text += fmt::format(", {} by SAT", report.by_sat);
-    if (!report.undecided.empty()) text += fmt::format("; no answer in time for {} and {} more", report.undecided[0], report.undecided.size() - 1);
+    if (!report.undecided.empty())
+      text += fmt::format("; no answer in time for {} and {} more", shown_name(report.undecided[0]),
+                          report.undecided.size() - 1);
   }
-  return text + fmt::format(" (inputs matched by {}, outputs by {})", matched(report.inputs_by_name), matched(report.outputs_by_name));
+  return text + fmt::format(" (inputs matched by {}, outputs by {})", matched(report.inputs_by_name),
+                            matched(report.outputs_by_name));
 }
 
 }  // namespace espalier

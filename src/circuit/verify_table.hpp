@@ -12,6 +12,7 @@ namespace espalier {
 std::vector<Net> support_of(const Netlist& netlist, Net x, Net y);
 
 // A pattern of all inputs on which the nets differ, or nothing after all 2^support have been tried.
-std::optional<std::vector<bool>> first_difference(const Netlist& netlist, Net x, Net y, const std::vector<Net>& support);
+std::optional<std::vector<bool>> first_difference(const Netlist& netlist, Net x, Net y,
+                                                  const std::vector<Net>& support);
 
 }  // namespace espalier

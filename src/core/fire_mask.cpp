@@ -14,7 +14,8 @@ namespace espalier::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // One supergroup: 16 words. The eight 32-bit lanes of a digit plane are handled as many at a time as fit.
-HWY_INLINE void fire_super(std::uint32_t first_index, FireMask::Key key, std::uint32_t threshold, std::uint64_t* HWY_RESTRICT out) {
+HWY_INLINE void fire_super(std::uint32_t first_index, FireMask::Key key, std::uint32_t threshold,
+                           std::uint64_t* HWY_RESTRICT out) {
   const hn::CappedTag<std::uint32_t, 8> d;
   const std::size_t N = hn::Lanes(d);
   const auto first = hn::Set(d, FireMask::kFirst), second = hn::Set(d, FireMask::kSecond), mid = hn::Set(d, key.mid);
@@ -33,7 +34,8 @@ HWY_INLINE void fire_super(std::uint32_t first_index, FireMask::Key key, std::ui
       plane[p] = hn::Xor(x, hn::ShiftRight<16>(x));
     }
     for (std::size_t group = 0; group < 4; ++group) {
-      const auto *high = plane + 4 * group, *next = plane + 4 * ((group + 1) % 4), *after = plane + 4 * ((group + 2) % 4);
+      const auto *high = plane + 4 * group, *next = plane + 4 * ((group + 1) % 4),
+                 *after = plane + 4 * ((group + 2) % 4);
       // u < threshold, digit by digit from the lowest; the planes hold the digits of 255 - u.
       auto below = hn::Zero(d);
       for (int digit = 3; digit >= 0; --digit) {

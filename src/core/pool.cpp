@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "core/thread_order.hpp"
 #include "espalier/core/error.hpp"
 
 namespace espalier {
@@ -65,17 +66,24 @@ void Pool::check_stop() const {
 }
 
 void Pool::run_parallel(std::size_t chunks, const std::function<void(std::size_t)>& run) const {
-  arena_->arena.execute([&] {
-    oneapi::tbb::parallel_for(
-        oneapi::tbb::blocked_range<std::size_t>(0, chunks, 1),
-        [&](const oneapi::tbb::blocked_range<std::size_t>& range) {
-          for (std::size_t i = range.begin(); i < range.end(); ++i) {
-            check_stop();
-            run(i);
-          }
-        },
-        oneapi::tbb::auto_partitioner());
-  });
+  LoopOrder order;
+  const auto run_range = [&](const oneapi::tbb::blocked_range<std::size_t>& range) {
+    const LoopOrder::InChunk in_chunk(order);
+    for (std::size_t i = range.begin(); i < range.end(); ++i) {
+      check_stop();
+      run(i);
+    }
+  };
+  try {
+    arena_->arena.execute([&] {
+      oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<std::size_t>(0, chunks, 1), run_range,
+                                oneapi::tbb::auto_partitioner());
+    });
+  } catch (...) {
+    order.finish();
+    throw;
+  }
+  order.finish();
 }
 
 }  // namespace espalier

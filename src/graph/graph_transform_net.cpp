@@ -144,7 +144,8 @@ std::vector<Expression> GraphTransformNet::rewrite(const Expression& expression,
 }
 
 std::vector<GraphTransformNet::Rewritten> GraphTransformNet::rewrite_all(std::span<const Expression> expressions,
-                                                                         std::size_t most, const Pool& pool) const {
+                                                                         std::size_t most, bool share,
+                                                                         const Pool& pool) const {
   constexpr std::size_t kTogether = 32;
   std::vector<Rewritten> results(expressions.size());
   pool.for_chunks(expressions.size(), kTogether, 1e5, [&](Chunk c) {
@@ -164,6 +165,7 @@ std::vector<GraphTransformNet::Rewritten> GraphTransformNet::rewrite_all(std::sp
         Expression& last = results[open[k]].last;
         const std::size_t begin = batch.first_node[k], count = batch.first_node[k + 1] - begin;
         Expression next = apply_edits(last, std::span(edits).subspan(begin, count), words_);
+        if (share) next = shared(next);
         const bool changed = to_text(next) != to_text(last);
         if (pass == 0) results[open[k]].once = next;
         last = std::move(next);

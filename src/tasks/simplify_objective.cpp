@@ -103,7 +103,7 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const Pool& pool, Phas
 }
 
 Evaluation SimplifyObjective::evaluate(const Pool& pool) {
-  const auto rewritten = net_.rewrite_all(data_.validation, kMostPasses, pool);
+  const auto rewritten = net_.rewrite_all(data_.validation, kMostPasses, data_options_.share, pool);
   std::size_t right = 0, once = 0;
   for (std::size_t i = 0; i < rewritten.size(); ++i) {
     right += to_text(rewritten[i].last) == validation_normal_[i];

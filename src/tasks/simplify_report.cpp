@@ -68,7 +68,7 @@ void SimplifyObjective::report(nlohmann::json& summary, std::span<const float> w
       return to_json(score_rewrites(inputs, outputs, data_.words, pool));
     };
     sets[name] = {{"examples", inputs.size()},
-                  {"model", score(best.rewrite_all(inputs, kMostPasses, pool))},
+                  {"model", score(best.rewrite_all(inputs, kMostPasses, data_options_.share, pool))},
                   {"baseline_keep", score(rewrite_by_label(inputs, {}, data_.words))},
                   {"baseline_label", score(rewrite_by_label(inputs, majority, data_.words))}};
   }

@@ -47,7 +47,8 @@ inline Netlist layered_netlist(std::uint64_t seed, int inputs, int width, int la
     std::vector<Net> next;
     for (int g = 0; g < width; ++g) {
       const Gate gate = static_cast<Gate>(random.choice(draw++, 16));
-      const Net a = previous[random.choice(draw++, previous.size())], b = previous[random.choice(draw++, previous.size())];
+      const Net a = previous[random.choice(draw++, previous.size())],
+                b = previous[random.choice(draw++, previous.size())];
       next.push_back(n.add_gate(gate, a, b));
     }
     previous = next;

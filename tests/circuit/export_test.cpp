@@ -84,7 +84,8 @@ TEST(Export, CCompilesWithoutWarningsAndRunsLikeTheSimulator) {
     const std::string at = folder.path();
     write_file(at + "/circuit.c", c.source);
     write_file(at + "/circuit.h", c.header);
-    const std::string prefix = c.header.substr(c.header.find("void ") + 5, c.header.find("_cell(") - c.header.find("void ") - 5);
+    const std::string prefix =
+        c.header.substr(c.header.find("void ") + 5, c.header.find("_cell(") - c.header.find("void ") - 5);
     std::string program = "#include \"circuit.h\"\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
     program += R"(
 static void play(const char *bits, size_t height, size_t width, int channels, int periodic) {
@@ -110,7 +111,8 @@ int main(void) {
         expected += golden(cell, size, periodic);
       }
     write_file(at + "/main.c", program + "  return 0;\n}\n");
-    const auto built = run(fmt::format("cd {} && cc -std=c99 -Wall -Wextra -Werror -O1 -fsanitize=undefined -o play main.c circuit.c", at));
+    const auto built = run(fmt::format(
+        "cd {} && cc -std=c99 -Wall -Wextra -Werror -O1 -fsanitize=undefined -o play main.c circuit.c", at));
     ASSERT_EQ(built.code, 0) << built.output;
     const auto played = run(at + "/play");
     EXPECT_EQ(played.code, 0);
@@ -131,12 +133,15 @@ TEST(Export, CCellFunctionEqualsTheNetlistForCircuitsThatAreNoCells) {
     std::vector<std::uint64_t> words(7);
     program += "  { uint64_t out[3]; const uint64_t in[7] = {";
     for (std::size_t i = 0; i < 7; ++i) program += fmt::format("UINT64_C({}),", words[i] = counting_word(i, block));
-    program += fmt::format("}}; {}_cell(in, out); for (int o = 0; o < 3; ++o) printf(\"%016llx\\n\", (unsigned long long)out[o]); }}\n", n.name);
+    program += fmt::format(
+        "}}; {}_cell(in, out); for (int o = 0; o < 3; ++o) printf(\"%016llx\\n\", (unsigned long long)out[o]); }}\n",
+        n.name);
     const auto nets = evaluate_words(n, words);
     for (const NetlistOutput& output : n.outputs) expected += fmt::format("{:016x}\n", nets[output.net]);
   }
   write_file(at + "/main.c", program + "  return 0;\n}\n");
-  const auto ran = run(fmt::format("cd {} && cc -std=c99 -Wall -Wextra -Werror -o play main.c circuit.c && ./play", at));
+  const auto ran =
+      run(fmt::format("cd {} && cc -std=c99 -Wall -Wextra -Werror -o play main.c circuit.c && ./play", at));
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.output, expected);
 }
@@ -177,7 +182,8 @@ TEST(Export, VerilogTestbenchPassesInIcarusAndCatchesABrokenCircuit) {
   for (const Netlist& cell : cells()) {
     write_file(at + "/circuit.v", export_verilog(cell));
     write_file(at + "/bench.v", export_verilog_testbench(cell));
-    const auto passed = run(fmt::format("cd {} && iverilog -g2001 -Wall -o bench circuit.v bench.v && vvp -n bench", at));
+    const auto passed =
+        run(fmt::format("cd {} && iverilog -g2001 -Wall -o bench circuit.v bench.v && vvp -n bench", at));
     EXPECT_EQ(passed.code, 0) << passed.output;
     EXPECT_NE(passed.output.find("PASS"), std::string::npos) << passed.output;
     EXPECT_EQ(passed.output.find("FAIL"), std::string::npos) << passed.output;
@@ -195,10 +201,11 @@ TEST(Export, YosysMapsTheVerilogToLutsThatAreProvedEqual) {
   const TempFolder folder;
   const std::string at = folder.path();
   write_file(at + "/circuit.v", export_verilog(life_cell()));
-  const auto mapped = run(fmt::format(
-      "cd {} && yosys -p 'read_verilog circuit.v; hierarchy -top life; synth -lut 6 -top life; tee -o stat.json stat -json; "
-      "write_blif luts.blif' > log.txt || tail -5 log.txt; cat stat.json",
-      at));
+  const auto mapped =
+      run(fmt::format("cd {} && yosys -p 'read_verilog circuit.v; hierarchy -top life; synth -lut 6 -top life; tee -o "
+                      "stat.json stat -json; "
+                      "write_blif luts.blif' > log.txt || tail -5 log.txt; cat stat.json",
+                      at));
   const std::size_t brace = mapped.output.find('{');
   ASSERT_NE(brace, std::string::npos) << mapped.output;
   const auto stat = nlohmann::json::parse(mapped.output.substr(brace));
@@ -233,14 +240,16 @@ TEST(Export, AbcProvesBlifAndAigerEqualToTheRawCircuit) {
   broken.gates[3].gate = Gate::kXnor;
   write_file(at + "/broken.aig", export_aiger_binary(broken));
   write_file(at + "/life.blif", export_blif(life_cell()));
-  EXPECT_EQ(run(fmt::format("cd {} && berkeley-abc -c 'cec life.blif broken.aig'", at)).output.find("are equivalent"), std::string::npos);
+  EXPECT_EQ(run(fmt::format("cd {} && berkeley-abc -c 'cec life.blif broken.aig'", at)).output.find("are equivalent"),
+            std::string::npos);
 }
 
 TEST(Export, YosysReadsTheAsciiAigerAndAgrees) {
   const TempFolder folder;
   const std::string at = folder.path();
   write_file(at + "/life.aag", export_aiger_ascii(life_cell()));
-  const auto ran = run(fmt::format("cd {} && yosys -q -p 'read_aiger -module_name life life.aag; aigmap; write_aiger -symbols out.aig'", at));
+  const auto ran = run(fmt::format(
+      "cd {} && yosys -q -p 'read_aiger -module_name life life.aag; aigmap; write_aiger -symbols out.aig'", at));
   ASSERT_EQ(ran.code, 0) << ran.output;
   const VerifyReport report = verify(life_cell(), import_aiger(read_text(at + "/out.aig"), "out.aig"));
   EXPECT_EQ(report.verdict, VerifyReport::Verdict::kEqual) << describe(report, life_cell());
@@ -259,9 +268,11 @@ TEST(Export, GraphvizDrawsTheCircuit) {
 
 TEST(Export, EveryFormatThatIsReadBackIsProvedEqual) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const Netlist n = test::random_netlist(seed, 1 + static_cast<int>(seed % 13), static_cast<int>(seed * 5), 1 + static_cast<int>(seed % 5));
+    const Netlist n = test::random_netlist(seed, 1 + static_cast<int>(seed % 13), static_cast<int>(seed * 5),
+                                           1 + static_cast<int>(seed % 5));
     EXPECT_EQ(import_circuit(export_json(n), "x.json"), n);
-    for (const std::string& text : {export_blif(n), export_aiger_ascii(n), export_aiger_binary(n), export_blif(simplify(n))}) {
+    for (const std::string& text :
+         {export_blif(n), export_aiger_ascii(n), export_aiger_binary(n), export_blif(simplify(n))}) {
       const VerifyReport report = verify(n, import_circuit(text, "x"));
       EXPECT_EQ(report.verdict, VerifyReport::Verdict::kEqual) << seed << "\n" << text;
       EXPECT_TRUE(report.inputs_by_name && report.outputs_by_name);

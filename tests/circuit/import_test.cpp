@@ -22,7 +22,7 @@ std::string refusal(const std::string& text) {
 TEST(ImportBlif, ReadsCoversOfAnySizeInAnyOrder) {
   const Netlist n = import_blif(
       "# a comment\n.model majority\n.inputs a b \\\n c\n.outputs y z one zero\n"
-      ".names t c y\n1- 1\n-1 1\n"        // before t is defined
+      ".names t c y\n1- 1\n-1 1\n"                          // before t is defined
       ".names a b t\n11 1\n.names a b c z\n1-0 0\n01- 0\n"  // rows for 0
       ".names one\n1\n.names zero\n.end\nrubbish after the end\n",
       "file");
@@ -59,7 +59,8 @@ TEST(ImportBlif, NamesTheLineOfEveryMistake) {
 TEST(ImportAiger, ReadsTheExampleOfAHalfAdderInBothForms) {
   const std::string ascii =
       "aag 7 2 0 2 3\n2\n4\n6\n12\n6 13 15\n14 5 3\n12 2 4\ni0 x\ni1 y\no0 sum\no1 carry\nc\nhalf adder\n";
-  for (const Netlist& n : {import_aiger(ascii, "file"), import_aiger(export_aiger_binary(import_aiger(ascii, "file")), "file")}) {
+  for (const Netlist& n :
+       {import_aiger(ascii, "file"), import_aiger(export_aiger_binary(import_aiger(ascii, "file")), "file")}) {
     EXPECT_EQ(n.inputs, (std::vector<std::string>{"x", "y"}));
     EXPECT_EQ(n.outputs[1].name, "carry");
     for (const bool x : {false, true})

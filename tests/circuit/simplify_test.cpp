@@ -46,7 +46,8 @@ const NamedPass kPasses[] = {
 
 TEST(Simplify, EveryPassKeepsTheFunctionAndNeverGrows) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Netlist n = test::random_netlist(seed, 1 + static_cast<int>(seed % 11), static_cast<int>(seed * 3), 1 + static_cast<int>(seed % 4));
+    const Netlist n = test::random_netlist(seed, 1 + static_cast<int>(seed % 11), static_cast<int>(seed * 3),
+                                           1 + static_cast<int>(seed % 4));
     const auto expected = signature(n);
     for (const auto& [name, pass] : kPasses) {
       const Netlist small = pass(n);

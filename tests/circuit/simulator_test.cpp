@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 
-#include "circuit/sim_interpreter.hpp"
 #include "circuits.hpp"
 #include "espalier/circuit/simplify.hpp"
 #include "espalier/core/error.hpp"
@@ -31,7 +30,8 @@ Board plain_step(const Netlist& cell, const Board& board, const SimulatorOptions
           if (!inside && !options.periodic) continue;
           yy = (yy + H) % H;
           xx = (xx + W) % W;
-          patch[static_cast<std::size_t>(p * C + c)] = board.get(static_cast<std::size_t>(yy), static_cast<std::size_t>(xx), c);
+          patch[static_cast<std::size_t>(p * C + c)] =
+              board.get(static_cast<std::size_t>(yy), static_cast<std::size_t>(xx), c);
         }
       const std::vector<bool> result = evaluate(cell, patch);
       const auto uy = static_cast<std::size_t>(y), ux = static_cast<std::size_t>(x);
@@ -57,8 +57,8 @@ std::vector<std::pair<Engine, int>> engines() {
 struct Size {
   std::size_t height, width;
 };
-constexpr Size kSizes[] = {{1, 1},  {1, 2},   {2, 1},    {3, 3},   {5, 63},  {7, 64},  {4, 65},
-                           {9, 1},  {17, 127}, {8, 128}, {70, 20}, {2, 300}, {33, 37}, {65, 257}};
+constexpr Size kSizes[] = {{1, 1}, {1, 2},    {2, 1},   {3, 3},   {5, 63},  {7, 64},  {4, 65},
+                           {9, 1}, {17, 127}, {8, 128}, {70, 20}, {2, 300}, {33, 37}, {65, 257}};
 
 TEST(Simulator, EqualsThePlainEvaluationForEverySizeBoundaryAndEngine) {
   const Netlist cells[] = {life_cell(), random_cell(1, 2, 60), parity_cell(3)};
@@ -177,8 +177,7 @@ TEST(Simulator, HoldsARectangleDeadWhileItIsAsked) {
   simulator.run(board, 1, pool);
   EXPECT_EQ(board.count(0), 770u);
   for (std::size_t y = 0; y < 8; ++y)
-    for (std::size_t x = 0; x < 100; ++x)
-      EXPECT_EQ(board.get(y, x, 0), !(y >= 2 && y < 5 && x >= 60 && x < 70));
+    for (std::size_t x = 0; x < 100; ++x) EXPECT_EQ(board.get(y, x, 0), !(y >= 2 && y < 5 && x >= 60 && x < 70));
   simulator.run(board, 1, pool);
   EXPECT_EQ(board.count(0), 770u);
   simulator.run(board, 1, pool);

@@ -49,8 +49,9 @@ TEST(FireMask, CellsAndStepsAreUncorrelated) {
   EXPECT_NEAR(correlation([&](std::size_t i) { return other[i]; }), 0, bound);
   for (const std::size_t words : {1u, 3u, 4u, 8u, 12u, 16u, 64u})
     EXPECT_NEAR(correlation([&](std::size_t i) { return now[i + words]; }), 0, bound) << words;
-  for (const int shift : {1, 2, 31, 32}) EXPECT_NEAR(
-      correlation([&](std::size_t i) { return now[i] >> shift | now[i + 1] << (64 - shift); }), 0, bound) << shift;
+  for (const int shift : {1, 2, 31, 32})
+    EXPECT_NEAR(correlation([&](std::size_t i) { return now[i] >> shift | now[i + 1] << (64 - shift); }), 0, bound)
+        << shift;
 }
 
 TEST(FireMask, CountsOfSmallBlocksVaryAsIndependentCoinsDo) {

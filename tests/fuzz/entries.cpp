@@ -54,8 +54,7 @@ void png(std::span<const std::byte> bytes) {
   read_or_refuse([&] {
     const Image image = decode_png(bytes, "input");
     if (image.rgb.size() > (1 << 20)) return;  // large ones only cost time
-    expect(decode_png(encode_png(image), "our own output").rgb == image.rgb,
-           "an image survives a round trip");
+    expect(decode_png(encode_png(image), "our own output").rgb == image.rgb, "an image survives a round trip");
   });
 }
 
@@ -64,8 +63,7 @@ void config(std::span<const std::byte> bytes) {
     const Json parsed = parse_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, "input");
     train_options(parsed);
     config_seed(parsed);
-    expect(parse_config(parsed.dump(), "our own output") == parsed,
-           "a checked configuration survives a round trip");
+    expect(parse_config(parsed.dump(), "our own output") == parsed, "a checked configuration survives a round trip");
   });
 }
 

@@ -12,12 +12,16 @@ void safetensors(std::span<const std::byte> bytes);
 void pattern(std::span<const std::byte> bytes);
 void png(std::span<const std::byte> bytes);
 void config(std::span<const std::byte> bytes);
+void netlist_json(std::span<const std::byte> bytes);  // these three in circuit_entries.cpp
+void blif(std::span<const std::byte> bytes);
+void aiger(std::span<const std::byte> bytes);
 
 struct Entry {
   const char* name;  // also the folder of its corpus
   void (*run)(std::span<const std::byte>);
 };
 inline constexpr Entry kEntries[] = {
-    {"safetensors", safetensors}, {"pattern", pattern}, {"png", png}, {"config", config}};
+    {"safetensors", safetensors},   {"pattern", pattern}, {"png", png},    {"config", config},
+    {"netlist_json", netlist_json}, {"blif", blif},       {"aiger", aiger}};
 
 }  // namespace espalier::fuzz

@@ -71,8 +71,7 @@ TEST(Checkpoint, ForeignOrDamagedFilesAreOneLineErrors) {
   EXPECT_THAT(message([](auto& f) { f.metadata["state"] = "[1]"; }), HasSubstr("wrong entries"));
   EXPECT_THAT(message([](auto& f) { f.tensors.erase("weights"); }), HasSubstr("weights"));
   EXPECT_THAT(message([](auto& f) { f.tensors["weights"] = f.tensors["wrong"]; }), HasSubstr("0 values"));
-  EXPECT_THAT(message([](auto& f) { f.tensors["weights"].bytes[0] ^= std::byte{1}; }),
-              HasSubstr("another hash"));
+  EXPECT_THAT(message([](auto& f) { f.tensors["weights"].bytes[0] ^= std::byte{1}; }), HasSubstr("another hash"));
   EXPECT_THAT(message([](auto& f) { f.tensors["first_moment"].type = DType::kI32; }), HasSubstr("I32"));
 }
 

@@ -44,8 +44,7 @@ TEST(Schedule, WarmUpRisesLinearlyAndHandsOver) {
 TEST(Schedule, TheRateIsAlwaysBetweenZeroAndItsHighest) {
   EXPECT_TRUE(rc::check([](std::uint16_t step, std::uint16_t total, std::uint8_t warmup) {
     for (const ScheduleKind kind : {ScheduleKind::kConstant, ScheduleKind::kStep, ScheduleKind::kCosine}) {
-      const Schedule s{
-          .kind = kind, .lr = 0.7, .final_fraction = 0.2, .step_every = 3, .gamma = 0.9, .warmup = warmup};
+      const Schedule s{.kind = kind, .lr = 0.7, .final_fraction = 0.2, .step_every = 3, .gamma = 0.9, .warmup = warmup};
       const float rate = s.at(step, total);
       RC_ASSERT(std::isfinite(rate));
       RC_ASSERT(rate >= 0.0f);

@@ -1,5 +1,5 @@
-// Berkeley ABC as an optional helper: the netlist goes out as BLIF, comes back rewritten, is proved equal and simplified
-// again, and is kept only when it is smaller.
+// Berkeley ABC as an optional helper: the netlist goes out as BLIF, comes back rewritten, is proved equal and
+// simplified again, and is kept only when it is smaller.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 namespace espalier {
 
 struct AbcOptions {
-  std::string program;     // empty: berkeley-abc or abc from $PATH
-  double seconds = 60;     // for one run of the program
-  int rounds = 3;          // each starts from the best so far
+  std::string program;  // empty: berkeley-abc or abc from $PATH
+  double seconds = 60;  // for one run of the program
+  int rounds = 3;       // each starts from the best so far
   SimplifyOptions simplify;
 };
 struct AbcReport {

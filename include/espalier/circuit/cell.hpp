@@ -28,10 +28,10 @@ std::vector<Net> append_layer(Netlist& netlist, const Wiring& wiring, std::span<
 // A hardened logic automaton, as the lattice trains it: every kernel has its own gates on shared wiring.
 struct AutomatonLogic {
   int channels = 1;
-  std::vector<Wiring> perceive;                        // [layer]
+  std::vector<Wiring> perceive;                         // [layer]
   std::vector<std::vector<std::vector<Gate>>> kernels;  // [K][layer][gate]
-  std::vector<Wiring> update;                          // [layer]
-  std::vector<std::vector<Gate>> update_gates;         // [layer][gate]
+  std::vector<Wiring> update;                           // [layer]
+  std::vector<std::vector<Gate>> update_gates;          // [layer][gate]
 };
 // Every gate as trained, wires and dead ones included.
 Netlist cell_netlist(const AutomatonLogic& automaton);

@@ -67,10 +67,10 @@ Netlist sort_netlist(const Netlist& unsorted, const std::string& what, bool only
 
 struct NetlistCounts {
   std::size_t inputs = 0, outputs = 0;
-  std::size_t raw = 0;           // all gates
-  std::size_t active = 0;        // neither A nor B
-  std::size_t depth = 0;         // most active gates on a path from an input to an output
-  std::size_t live_inputs = 0;   // inputs that a path joins to an output
+  std::size_t raw = 0;          // all gates
+  std::size_t active = 0;       // neither A nor B
+  std::size_t depth = 0;        // most active gates on a path from an input to an output
+  std::size_t live_inputs = 0;  // inputs that a path joins to an output
   std::array<std::size_t, kGates> histogram{};
 };
 NetlistCounts count_netlist(const Netlist& netlist);

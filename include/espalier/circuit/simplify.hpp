@@ -30,10 +30,10 @@ Netlist remove_dead(const Netlist& netlist);
 // and merged.
 struct SweepOptions {
   std::uint64_t seed = 1;
-  int random_words = 32;                // 64 patterns each
-  int table_inputs = 12;                // proofs by exhaustive table up to this support, by SAT above
-  int conflicts = 300;                  // SAT effort for one pair; undecided pairs are left alone
-  std::uint64_t effort = 400'000'000;   // gate words of simulation and SAT propagations in total, about
+  int random_words = 32;               // 64 patterns each
+  int table_inputs = 12;               // proofs by exhaustive table up to this support, by SAT above
+  int conflicts = 300;                 // SAT effort for one pair; undecided pairs are left alone
+  std::uint64_t effort = 400'000'000;  // gate words of simulation and SAT propagations in total, about
 };
 struct SweepReport {
   std::size_t candidates = 0, merged = 0, by_table = 0, by_sat = 0, refuted = 0, undecided = 0;
@@ -46,12 +46,12 @@ Netlist sweep(const Netlist& netlist, const SweepOptions& options = {}, SweepRep
 struct ResubstituteOptions {
   std::uint64_t seed = 1;
   int table_inputs = 14;
-  int walks = 200;                       // detours over rewrites that cost nothing, each followed by a new descent
-  std::uint64_t effort = 400'000'000;    // word operations in total, about
+  int walks = 200;                     // detours over rewrites that cost nothing, each followed by a new descent
+  std::uint64_t effort = 400'000'000;  // word operations in total, about
 };
 struct ResubstituteReport {
   std::size_t tried = 0, by_one = 0, by_two = 0;  // gates looked at; rebuilt from one net; from new gates
-  std::uint64_t spent = 0;  // of the effort; a report passed in again goes on counting
+  std::uint64_t spent = 0;                        // of the effort; a report passed in again goes on counting
 };
 Netlist resubstitute(const Netlist& netlist, const ResubstituteOptions& options = {},
                      ResubstituteReport* report = nullptr);

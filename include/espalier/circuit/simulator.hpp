@@ -14,6 +14,9 @@
 
 namespace espalier {
 
+// Widest vector of this machine, in bits.
+int widest_word();
+
 // A rectangle that is held at 0 while step is in [from, to): cleared after every such step.
 struct DeadRectangle {
   std::size_t top = 0, left = 0, height = 0, width = 0;

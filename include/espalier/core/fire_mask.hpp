@@ -3,8 +3,8 @@
 //
 // Every cell has an 8-bit number u and fires when u < threshold. Cells come in supergroups of 1024 (16 words of 64,
 // in four groups of 256). A group's four high digits are bit planes of its own; its four low digits are the XOR of the
-// high digits of the next two groups. So each cell costs 4 random bits, u is uniform, and any two cells are exactly
-// independent. Random bits are hashes of their index under a key that Philox makes of (seed, step).
+// high digits of the next two groups. So each cell costs 4 random bits, and with random bits the u of any two cells are
+// independent and uniform. The bits are hashes of their index under a key that Philox makes of (seed, step).
 // rate x 256 is rounded up or down at random, once for each supergroup, so that the mean is the rate itself.
 #pragma once
 

@@ -66,11 +66,13 @@ class GraphTransformNet {
   // Passes until nothing changes, at most `most`; the expression after each pass, the first being the input.
   std::vector<Expression> rewrite(const Expression& expression, std::size_t most) const;
 
-  // The same for many expressions, in parallel: the expression after one pass and the last one.
+  // The same for many expressions, in parallel: the expression after one pass and the last one. With `share`
+  // equal subexpressions become one node again after every pass.
   struct Rewritten {
     Expression once, last;
   };
-  std::vector<Rewritten> rewrite_all(std::span<const Expression> expressions, std::size_t most, const Pool& pool) const;
+  std::vector<Rewritten> rewrite_all(std::span<const Expression> expressions, std::size_t most, bool share,
+                                     const Pool& pool) const;
 
   // Cross-entropy over nodes, summed and times `scale`; its gradients are added to `gradients`.
   double loss_and_gradients(const TransformBatch& batch, std::span<const std::uint32_t> edits, double scale,

@@ -37,6 +37,10 @@ class Rollout {
   void backward(std::span<float> dc, const Pool& pool);
   // After backward(): gradient of the initial state, [batch][C][H][W].
   std::vector<float> initial_gradient() const;
+  // Of grids, masks and gradients; the working memory of blocks comes on top, once for each worker.
+  std::size_t bytes() const {
+    return sizeof(float) * (states_.size() + fire_.size() + dfinal_.size() + dpatch_[0].size() + dpatch_[1].size());
+  }
 
  private:
   std::size_t state_size() const { return static_cast<std::size_t>(channels_) * geometry_.plane(); }

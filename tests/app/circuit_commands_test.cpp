@@ -1,0 +1,118 @@
+// The commands circuit, export and verify as a user runs them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "circuit/circuits.hpp"
+#include "circuit/tools.hpp"
+#include "espalier/circuit/export.hpp"
+#include "espalier/circuit/import.hpp"
+#include "espalier/circuit/verify.hpp"
+#include "espalier/io/files.hpp"
+#include "temp_folder.hpp"
+
+namespace espalier {
+namespace {
+
+using Json = nlohmann::json;
+using test::Ran;
+using testing::HasSubstr;
+
+class CircuitCommands : public testing::Test {
+ protected:
+  void SetUp() override {
+    Netlist raw = test::clumsy_life();
+    raw.name = "life";
+    test::write_file(raw_, export_json(raw));
+    Netlist broken = life_cell();
+    broken.gates.back().gate = Gate::kNand;
+    test::write_file(broken_, export_blif(broken));
+  }
+  Ran espalier(const std::string& arguments) const {
+    return test::run(std::string(ESPALIER_PROGRAM) + " " + arguments);
+  }
+  static long lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+  TempFolder folder_;
+  const std::string raw_ = folder_ / "raw.json", broken_ = folder_ / "broken.blif";
+};
+
+TEST_F(CircuitCommands, CircuitCountsBeforeAndAfterEveryPass) {
+  const Ran text = espalier("circuit " + raw_);
+  EXPECT_EQ(text.code, 0) << text.output;
+  for (const char* word : {"as given", "bypass wires", "resubstitute", "inputs used, 9 of 9", "proved"})
+    EXPECT_THAT(text.output, HasSubstr(word));
+  const Ran ran = espalier("circuit " + raw_ + " --json");
+  const Json j = Json::parse(ran.output);
+  EXPECT_EQ(j["raw"]["gates"], 159);
+  EXPECT_LE(j["simplified"]["gates"], 60);
+  EXPECT_EQ(j["passes"].front()["gates"], j["raw"]["gates"]);
+  EXPECT_EQ(j["passes"].back()["gates"], j["simplified"]["gates"]);
+  EXPECT_EQ(j["used_inputs"].size(), 9u);
+  EXPECT_EQ(j["equal"], true);
+}
+
+TEST_F(CircuitCommands, EveryReadableExportIsProvedEqualByTheVerifyCommand) {
+  for (const char* format : {"json", "blif", "aiger", "aiger-binary"})
+    for (const char* raw : {"", " --raw"}) {
+      const std::string file = folder_ / format;
+      const Ran written = espalier(fmt::format("export {} --to {} -o {}{}", raw_, format, file, raw));
+      ASSERT_EQ(written.code, 0) << written.output;
+      const Ran checked = espalier("verify " + raw_ + " " + file);
+      EXPECT_EQ(checked.code, 0) << checked.output;
+      EXPECT_THAT(checked.output, HasSubstr("equal: 1 of 1 outputs proved"));
+    }
+}
+
+TEST_F(CircuitCommands, ExportWritesWhatBelongsTogether) {
+  EXPECT_EQ(espalier("export " + raw_ + " --to c -o " + (folder_ / "life.c") + " --name game").code, 0);
+  EXPECT_THAT(read_text(folder_ / "life.c"), HasSubstr("#include \"life.h\""));
+  EXPECT_THAT(read_text(folder_ / "life.h"), HasSubstr("game_step("));
+  EXPECT_EQ(espalier("export " + raw_ + " --to verilog -o " + (folder_ / "life.v")).code, 0);
+  EXPECT_THAT(read_text(folder_ / "life_tb.v"), HasSubstr("PASS"));
+  EXPECT_EQ(espalier("export " + raw_ + " --to svg -o " + (folder_ / "life.svg")).code, 0);
+  EXPECT_THAT(read_text(folder_ / "life.svg"), HasSubstr("</svg>"));
+  const Ran js = espalier("export " + raw_ + " --to js --json -o " + (folder_ / "life.mjs"));
+  EXPECT_EQ(Json::parse(js.output)["files"][0], folder_ / "life.mjs");
+}
+
+TEST_F(CircuitCommands, VerifyShowsADifferenceThatIsReal) {
+  const Ran text = espalier("verify " + raw_ + " " + broken_);
+  EXPECT_EQ(text.code, 1);
+  EXPECT_THAT(text.output, HasSubstr("different: output next0"));
+  const Ran ran = espalier("verify --json " + raw_ + " " + broken_);
+  EXPECT_EQ(ran.code, 1);
+  const Json j = Json::parse(ran.output);
+  EXPECT_EQ(j["verdict"], "different");
+  const Json& e = j["counter_example"];
+  std::vector<bool> patch;
+  for (int p = 0; p < 9; ++p) patch.push_back(e["inputs"][fmt::format("p{}c0", p)] == 1);
+  EXPECT_EQ(e["first"] == 1, test::conway(patch));
+  EXPECT_NE(e["first"], e["second"]);
+}
+
+TEST_F(CircuitCommands, BadInputIsOneClearLine) {
+  test::write_file(folder_ / "cycle.blif", ".model m\n.inputs a\n.outputs y\n.names a y y\n11 1\n.end\n");
+  test::write_file(folder_ / "cut.aig", export_aiger_binary(life_cell()).substr(0, 40));
+  test::write_file(folder_ / "text", "hello\n");
+  for (const auto& [file, word] : {std::pair{"cycle.blif", "cycle"}, std::pair{"cut.aig", "cut short"},
+                                   std::pair{"text", "unknown kind"}, std::pair{"missing.json", "missing.json"}}) {
+    for (const std::string& command : {"circuit " + (folder_ / file), "verify " + raw_ + " " + (folder_ / file),
+                                       "export --to json -o " + (folder_ / "out") + " " + (folder_ / file)}) {
+      const Ran ran = espalier(command);
+      EXPECT_EQ(ran.code, 1) << command;
+      EXPECT_EQ(lines(ran.output), 1) << ran.output;
+      EXPECT_THAT(ran.output, HasSubstr(word));
+    }
+  }
+  EXPECT_EQ(espalier("export " + raw_ + " --to fortran -o x").code, 2);
+  EXPECT_EQ(espalier("export " + raw_ + " --to c").code, 2);
+  const Ran unwritable = espalier("export " + raw_ + " --raw --to json -o " + (folder_ / "no/such/folder/x.json"));
+  EXPECT_EQ(unwritable.code, 1);
+  EXPECT_EQ(lines(unwritable.output), 1) << unwritable.output;
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,189 @@
+// The table task: CSV, the split, iris against a linear model, growth and pruning, the same bits.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "espalier/core/error.hpp"
+#include "espalier/core/random.hpp"
+#include "espalier/tasks/config.hpp"
+#include "espalier/train/checkpoint.hpp"
+#include "tasks/table_model.hpp"
+#include "tasks/table_objective.hpp"
+#include "temp_folder.hpp"
+
+namespace espalier {
+namespace {
+
+std::string error_of(auto&& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+const std::string kIris = ESPALIER_SOURCE_DIR "/data/iris.csv";
+
+Json iris_config() {
+  Json c = default_config(find_task("table"));
+  c.update({{"csv", kIris}, {"target", "species"}});
+  return c;
+}
+
+struct TaskRun {
+  std::unique_ptr<Objective> objective;
+  std::unique_ptr<Trainer> trainer;
+  TaskRun(const Json& config, const Pool& pool)
+      : objective(find_task("table").make(config, config_seed(config))),
+        trainer(std::make_unique<Trainer>(*objective, train_options(config), pool)) {}
+  void all() {
+    trainer->run([](const Trainer&, bool) { return true; });
+  }
+};
+
+TEST(TableCsv, QuotesLinesAndMistakes) {
+  const CsvTable t = parse_csv("\xEF\xBB\xBFname,\"a \"\"b\"\"\"\r\n x , 1\r\n\"two\nlines\",2\n\n", "t");
+  EXPECT_EQ(t.header, (std::vector<std::string>{"name", "a \"b\""}));
+  ASSERT_EQ(t.rows.size(), 2u);
+  EXPECT_EQ(t.rows[0][0], "x");
+  EXPECT_EQ(t.rows[1][0], "two\nlines");
+  EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n1,2\n3\n", "t"); }), "line 3"));
+  EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n\"1,2\n", "t"); }), "line 2"));
+  EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n\"1\"x,2\n", "t"); }), "closing quote"));
+  EXPECT_TRUE(has(error_of([] { parse_csv("a,a\n", "t"); }), "\"a\""));
+  EXPECT_THROW(parse_csv("", "t"), Error);
+  EXPECT_TRUE(has(error_of([&] { t.column("zzz"); }), "name"));
+}
+
+TEST(TableData, ColumnsAreStandardisedOneHotAndImputed) {
+  const CsvTable t = parse_csv("x,colour,y\n1,red,10\n3,blue,20\n?,red,30\n5,,40\n", "t");
+  const std::vector<std::size_t> rows{0, 1, 2, 3};
+  EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "y", "auto", false); }), "--impute"));
+  const TableSchema s = TableSchema::fit(t, rows, "y", "auto", true);
+  EXPECT_FALSE(s.classifies());
+  EXPECT_EQ(s.num_inputs(), 3u);
+  const std::vector<float> x = s.inputs_of(t, rows);
+  EXPECT_NEAR(x[0], (1 - 3) / std::sqrt(8.0 / 3), 1e-6);
+  EXPECT_EQ(x[6], 0);                                      // the mean for a missing number
+  EXPECT_EQ((std::vector<float>{x[10], x[11]}), (std::vector<float>{0, 1}));  // "red" for a missing word
+  EXPECT_TRUE(TableSchema::fit(t, rows, "y", "classify", true).classifies());
+  EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "colour", "regress", true); }), "missing"));
+  const TableSchema back = TableSchema::from_json(s.to_json().dump());
+  EXPECT_EQ(back.inputs_of(t, rows), x);
+  EXPECT_THROW(TableSchema::from_json("{}"), Error);
+  const CsvTable bad = parse_csv("x,colour,y\nseven,red,1\n", "t");
+  EXPECT_TRUE(has(error_of([&] { s.inputs_of(bad, {0}); }), "\"seven\""));
+  const CsvTable fewer = parse_csv("colour\nred\n", "t");
+  EXPECT_TRUE(has(error_of([&] { s.inputs_of(fewer, {0}); }), "\"x\""));
+}
+
+TEST(TableData, TheSplitIsDisjointAndWhole) {
+  const TableSplit s = split_rows(100, 0.25, 0.2, 3);
+  std::set<std::size_t> all;
+  for (const auto* part : {&s.train, &s.validation, &s.test}) all.insert(part->begin(), part->end());
+  EXPECT_EQ(all.size(), 100u);
+  EXPECT_EQ(s.test.size(), 25u);
+  EXPECT_EQ(s.validation.size(), 15u);
+  EXPECT_NE(split_rows(100, 0.25, 0.2, 4).test, s.test);
+  EXPECT_THROW(split_rows(2, 0.25, 0.2, 3), Error);
+}
+
+TEST(TableTask, IrisIsAtLeastAsGoodAsTheLinearModel) {
+  TaskRun run(iris_config(), this_thread_only());
+  run.all();
+  Json summary;
+  run.objective->report(summary, run.trainer->state().best_values);
+  const double own = summary["table"]["test_accuracy"], linear = summary["table"]["linear_accuracy"];
+  EXPECT_GE(linear, 0.85);
+  EXPECT_GE(own, linear);
+}
+
+TEST(TableTask, RegressionBeatsTheLinearModelOnACurve) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/curve.csv";
+  std::ofstream out(path);
+  out << "x,y\n";
+  for (int i = 0; i < 200; ++i) out << i / 100.0 - 1 << "," << std::sin(i / 30.0) << "\n";
+  out.close();
+  Json config = default_config(find_task("table"));
+  config.update({{"csv", path}, {"target", "y"}, {"hidden", "16"}, {"epochs", 1500}, {"lr", 0.02}});
+  TaskRun run(config, this_thread_only());
+  run.all();
+  Json summary;
+  run.objective->report(summary, run.trainer->state().best_values);
+  EXPECT_GT(summary["table"]["test_r2"].get<double>(), 0.98);
+  EXPECT_LT(summary["table"]["linear_r2"].get<double>(), 0.8);
+}
+
+Json growing_config() {
+  Json c = iris_config();
+  c.update({{"epochs", 60}, {"hidden", "6,5"}, {"density", 0.6}, {"grow", 5}, {"prune", 30.0}, {"weight-decay", 0.1},
+            {"fan-in-scaling", true}});
+  return c;
+}
+
+TEST(TableTask, AnyThreadCountGivesTheSameBitsWhileGrowingAndPruning) {
+  setenv("ESPALIER_OVERSUBSCRIBE", "1", 1);
+  std::string expected;
+  for (const int threads : {1, 2, 3, 5, 8, 16}) {
+    const Pool pool(threads);
+    TaskRun run(growing_config(), pool);
+    run.all();
+    const std::string hash = run.objective->parameters().hash();
+    if (threads == 1) expected = hash;
+    EXPECT_EQ(hash, expected) << threads;
+  }
+  unsetenv("ESPALIER_OVERSUBSCRIBE");
+}
+
+TEST(TableTask, ResumedEqualsUnbrokenAcrossGrowthAndPruning) {
+  const Pool pool(1);
+  TaskRun whole(growing_config(), pool);
+  whole.all();
+  for (const std::uint64_t at : {3u, 20u, 37u, 50u}) {
+    TaskRun first(growing_config(), pool), second(growing_config(), pool);
+    first.trainer->run([&](const Trainer& t, bool) { return t.state().epoch < at; });
+    restore_checkpoint(*second.trainer, make_checkpoint(*first.trainer, false));
+    second.all();
+    EXPECT_EQ(second.objective->parameters().hash(), whole.objective->parameters().hash()) << at;
+  }
+}
+
+TEST(TableTask, GrowthAndPruningChangeTheShapeAndTheModelFilePredicts) {
+  Json config = growing_config();
+  config["eval-every"] = 60;  // the last weights are judged, those of the grown and pruned network
+  TaskRun run(config, this_thread_only());
+  const double before = run.objective->evaluate(this_thread_only()).extra[0].second;
+  run.all();
+  const SafetensorsFile file = SafetensorsFile::parse(make_model(*run.trainer, config.dump()).serialize(), "test");
+  TableModel model = load_table_model(file);
+  EXPECT_NE(model.network.topology().edges().size(), 0u);
+  EXPECT_EQ(model.schema.target.words, (std::vector<std::string>{"setosa", "versicolor", "virginica"}));
+  EXPECT_GT(static_cast<double>(model.network.topology().next_edge()), before);
+  SafetensorsFile wrong = file;
+  wrong.metadata["table"] = "[]";
+  EXPECT_THROW(load_table_model(wrong), Error);
+}
+
+TEST(TableTask, MistakesAreNamed) {
+  const auto with = [](Json changes) {
+    Json c = iris_config();
+    c.update(changes);
+    return error_of([&] { find_task("table").make(c, 1); });
+  };
+  EXPECT_TRUE(has(with({{"csv", ""}}), "--csv"));
+  EXPECT_TRUE(has(with({{"target", ""}}), "--target"));
+  EXPECT_TRUE(has(with({{"target", "flavour"}}), "species"));
+  EXPECT_TRUE(has(with({{"csv", "/nowhere.csv"}}), "/nowhere.csv"));
+  EXPECT_TRUE(has(with({{"hidden", "8,x"}}), "--hidden"));
+  EXPECT_TRUE(has(with({{"kind", "regress"}}), "regress"));
+}
+
+}  // namespace
+}  // namespace espalier
