@@ -41,8 +41,9 @@ std::string scaled(double value) {
 }
 
 std::string time_text(double seconds) {
-  return seconds >= 1 ? fmt::format("{:.3f} s ", seconds)
-         : seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3) : fmt::format("{:.3f} us", seconds * 1e6);
+  return seconds >= 1      ? fmt::format("{:.3f} s ", seconds)
+         : seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3)
+                           : fmt::format("{:.3f} us", seconds * 1e6);
 }
 
 std::string or_dash(double value, const std::string& text) { return value > 0 ? text : "-"; }
@@ -64,12 +65,22 @@ void print_table(const BenchReport& report) {
 Json to_json(const BenchReport& report) {
   Json j = {{"vector_target", vector_target()}, {"limits", Json::array()}, {"cases", Json::array()}};
   for (const auto& [threads, limits] : report.limits)
-    j["limits"].push_back({{"threads", threads}, {"flops_per_second", limits.flops}, {"copy_bytes_per_second", limits.bytes}});
+    j["limits"].push_back(
+        {{"threads", threads}, {"flops_per_second", limits.flops}, {"copy_bytes_per_second", limits.bytes}});
   for (const BenchRow& r : report.rows) {
-    Json row = {{"case", r.name}, {"unit", r.unit}, {"threads", r.threads}, {"samples", r.samples},
-                {"median_seconds", r.seconds}, {"best_seconds", r.best_seconds}, {"throughput", r.throughput},
-                {"ratio_to_one_thread", r.ratio_to_one}, {"ratio_to_reference", nullptr},
-                {"fraction_of_limit", nullptr}, {"peak_mb", r.peak_mb}, {"hash", r.hash}, {"hash_equal", r.hash_equal}};
+    Json row = {{"case", r.name},
+                {"unit", r.unit},
+                {"threads", r.threads},
+                {"samples", r.samples},
+                {"median_seconds", r.seconds},
+                {"best_seconds", r.best_seconds},
+                {"throughput", r.throughput},
+                {"ratio_to_one_thread", r.ratio_to_one},
+                {"ratio_to_reference", nullptr},
+                {"fraction_of_limit", nullptr},
+                {"peak_mb", r.peak_mb},
+                {"hash", r.hash},
+                {"hash_equal", r.hash_equal}};
     if (r.ratio_to_reference > 0) row["ratio_to_reference"] = r.ratio_to_reference;
     if (r.fraction_of_limit > 0) row["fraction_of_limit"] = r.fraction_of_limit;
     j["cases"].push_back(std::move(row));
@@ -104,12 +115,15 @@ int run(const BenchFlags& f) {
 void add_bench_command(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<BenchFlags>();
   CLI::App* command = program.add_subcommand("bench", "measure the speed of every room on this machine");
-  command->add_option("--threads", flags->threads, "thread counts to compare (default 1,2,4,... all cores)")->type_name("1,2");
+  command->add_option("--threads", flags->threads, "thread counts to compare (default 1,2,4,... all cores)")
+      ->type_name("1,2");
   command->add_option("--filter", flags->options.filter, "only cases whose name contains this")->type_name("NAME");
   command->add_option("--repeat", flags->options.repeat, "samples of each case and thread count")
-      ->capture_default_str()->check(CLI::Range(1, 100'000));
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
   command->add_option("--seconds", flags->options.seconds, "no new samples of a case after so long")
-      ->capture_default_str()->check(CLI::Range(0.0, 86400.0));
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86400.0));
   command->add_flag("--list", flags->list, "list the cases");
   command->add_flag("--signature", flags->signature, "train a small fixed set, print one hash of its weights");
   command->add_flag("--json", flags->json, "print one JSON object");

@@ -21,8 +21,9 @@ Json convert(const TaskOption& option, const std::string& text) {
   const Json value = Json::parse(text, nullptr, false);
   if (option.value.is_number_integer() && value.is_number_integer()) return value;
   if (option.value.is_number_float() && value.is_number()) return value.get<double>();
-  throw CLI::ValidationError("--" + option.name, fmt::format("got \"{}\", expected {}", text,
-                                                             option.value.is_number_integer() ? "a whole number" : "a number"));
+  throw CLI::ValidationError(
+      "--" + option.name,
+      fmt::format("got \"{}\", expected {}", text, option.value.is_number_integer() ? "a whole number" : "a number"));
 }
 
 }  // namespace

@@ -16,9 +16,12 @@ namespace {
 
 void add_run_flags(CLI::App& command, TrainFlags& f) {
   command.add_option("--threads", f.threads, "worker threads; 0 = all cores. Results do not depend on it")
-      ->type_name("N")->check(CLI::Range(0, 1024).description(""));
-  command.add_option("--checkpoint-every", f.session.checkpoint_every, "epochs between checkpoints; 0 = every few seconds")
-      ->type_name("N")->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024).description(""));
+  command
+      .add_option("--checkpoint-every", f.session.checkpoint_every, "epochs between checkpoints; 0 = every few seconds")
+      ->type_name("N")
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
   command.add_flag("--quiet", f.quiet, "no progress");
   command.add_flag("--json", f.json, "print one JSON object on standard output at the end");
   command.add_flag("--timing", f.timing, "show where the time of an epoch goes");
@@ -42,16 +45,18 @@ void print_timing(const Trainer& trainer, std::uint64_t epochs) {
 
 std::string detail(const Trainer& t) {
   const TrainState& s = t.state();
-  return fmt::format("loss {:.4g}  validation {:.4g}  score {:.2f}%  best {:.2f}%", s.loss, s.last.loss, 100 * s.last.score,
-                     100 * s.best.score);
+  return fmt::format("loss {:.4g}  validation {:.4g}  score {:.2f}%  best {:.2f}%", s.loss, s.last.loss,
+                     100 * s.last.score, 100 * s.best.score);
 }
 
 void print_result(const Session& session, const Json& j) {
-  fmt::print("{} {}: {} after {} epochs in {} ({:.2f} ms an epoch)\n", j["task"].get<std::string>(),
-             fmt::format("seed {}", j["seed"].get<std::uint64_t>()),
-             j["solved"].get<bool>() ? "solved" : fmt::format("not solved, score {:.2f} %", 100 * j["score"].get<double>()),
-             j["epochs"].get<std::uint64_t>(), clock_text(j["seconds"]), j["ms_per_epoch"].get<double>());
-  fmt::print("weights {}\nmodel   {}\n", j["weights_hash"].get<std::string>(), session.folder().file("model.safetensors"));
+  fmt::print(
+      "{} {}: {} after {} epochs in {} ({:.2f} ms an epoch)\n", j["task"].get<std::string>(),
+      fmt::format("seed {}", j["seed"].get<std::uint64_t>()),
+      j["solved"].get<bool>() ? "solved" : fmt::format("not solved, score {:.2f} %", 100 * j["score"].get<double>()),
+      j["epochs"].get<std::uint64_t>(), clock_text(j["seconds"]), j["ms_per_epoch"].get<double>());
+  fmt::print("weights {}\nmodel   {}\n", j["weights_hash"].get<std::string>(),
+             session.folder().file("model.safetensors"));
 }
 
 RunFolder open_folder(const Json& wanted, const TrainFlags& f) {
@@ -110,7 +115,10 @@ void add_train_command(CLI::App& program, int& exit_code) {
     add_run_flags(*command, *flags);
     command->add_option("--out", flags->out, "run folder (default runs/TASK-SEED)")->type_name("DIR");
     command->add_flag("--force", flags->force, "replace a run that is in the folder");
-    command->add_option("--seed", flags->seed, "seed of wiring, data and noise")->default_str("1")->type_name("N")->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
+    command->add_option("--seed", flags->seed, "seed of wiring, data and noise")
+        ->default_str("1")
+        ->type_name("N")
+        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     const auto config = add_task_options(*command, *task);
     command->callback([flags, config, &exit_code] {
       (*config)["seed"] = flags->seed;

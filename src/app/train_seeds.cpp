@@ -40,10 +40,11 @@ std::uint64_t epochs_done(const std::vector<SeedRow>& rows, std::uint64_t epochs
 }
 
 void print_rows(const SeedsReport& report, const RunFolder& folder) {
-  fmt::print("{:>6} {:>8} {:>9} {:>16}  {:<12} {}\n", "seed", "epochs", "score", "validation loss", "outcome", "weights");
+  fmt::print("{:>6} {:>8} {:>9} {:>16}  {:<12} {}\n", "seed", "epochs", "score", "validation loss", "outcome",
+             "weights");
   for (const SeedRow& r : report.rows)
-    fmt::print("{:>6} {:>8} {:>8.2f}% {:>16.6g}  {:<12} {}\n", r.seed, r.epochs, 100 * r.score, r.validation_loss, r.outcome,
-               r.weights_hash);
+    fmt::print("{:>6} {:>8} {:>8.2f}% {:>16.6g}  {:<12} {}\n", r.seed, r.epochs, 100 * r.score, r.validation_loss,
+               r.outcome, r.weights_hash);
   const SeedRow& best = report.rows[report.winner];
   fmt::print("best: seed {}, {}, in {}\nmodel   {}\n", best.seed, best.solved ? "solved" : "not solved",
              clock_text(report.seconds), folder.file("model.safetensors"));

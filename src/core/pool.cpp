@@ -23,7 +23,8 @@ int threads_from_environment(int cores) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   if (*end || value < 1 || value > kMostThreads)
-    fail("ESPALIER_THREADS", '"' + std::string(text) + '"', "a whole number from 1 to 1024", "unset it to use all cores");
+    fail("ESPALIER_THREADS", '"' + std::string(text) + '"', "a whole number from 1 to 1024",
+         "unset it to use all cores");
   return static_cast<int>(value);
 }
 
@@ -50,8 +51,7 @@ struct Pool::Arena {
 
 Pool::Pool(int threads) {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (threads < 0 || threads > kMostThreads)
-    fail("threads", std::to_string(threads), "0 (all cores) to 1024");
+  if (threads < 0 || threads > kMostThreads) fail("threads", std::to_string(threads), "0 (all cores) to 1024");
   threads_ = threads == 0 ? threads_from_environment(cores) : threads;
   workers_ = std::getenv("ESPALIER_OVERSUBSCRIBE") ? threads_ : std::min(threads_, cores);
   if (workers_ == 1) return;

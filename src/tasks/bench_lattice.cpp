@@ -36,8 +36,8 @@ BenchCase epoch_case(const std::string& name, const Json& changes) {
   const std::string task = changes.at("task");
   const Json config = with(default_config(find_task(task)), changes);
   const EpochWork work = epoch_work(config);
-  return {name, "gates/s", work.gates, kFlopsPerGate * work.gates, work.bytes,
-          [config] { return training_body(config); }};
+  return {
+      name, "gates/s", work.gates, kFlopsPerGate * work.gates, work.bytes, [config] { return training_body(config); }};
 }
 
 // The same automaton on a grid small enough for the plain code.
@@ -99,8 +99,12 @@ void add_lattice_bench(BenchList& cases) {
 
 // Cells, steps and gates doubled, each alone: a throughput that stays the same shows a cost that is linear.
 void add_lattice_scaling_bench(BenchList& cases) {
-  const Json base = {{"task", "checkerboard"}, {"batch", 1}, {"height", 16}, {"width", 16},
-                     {"steps", 8}, {"update", "256x3,128,64,32,16,8,8"}};
+  const Json base = {{"task", "checkerboard"},
+                     {"batch", 1},
+                     {"height", 16},
+                     {"width", 16},
+                     {"steps", 8},
+                     {"update", "256x3,128,64,32,16,8,8"}};
   const auto add = [&](const std::string& name, const Json& changes) {
     cases.push_back(epoch_case("lattice-scaling/" + name, with(base, changes)));
   };

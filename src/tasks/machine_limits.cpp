@@ -51,7 +51,7 @@ constexpr int kRounds = 100'000;
 constexpr std::size_t kChunksPerWorker = 8;  // several, so that a worker that wakes late is made up for
 constexpr std::size_t kCopyChunk = std::size_t{1} << 20;
 constexpr std::size_t kCopyBytes = std::size_t{1} << 26;  // beyond the last cache of most machines
-constexpr double kLongNs = 1e9;  // a cost that always wakes the workers
+constexpr double kLongNs = 1e9;                           // a cost that always wakes the workers
 
 double peak_flops(const Pool& pool) {
   const std::size_t chunks = kChunksPerWorker * static_cast<std::size_t>(pool.workers());
@@ -60,7 +60,8 @@ double peak_flops(const Pool& pool) {
     std::vector<double> flops(chunks);
     std::vector<float> sink(chunks);
     const double start = seconds_now();
-    pool.for_chunks(chunks, 1, kLongNs, [&](Chunk c) { flops[c.index] = HWY_DYNAMIC_DISPATCH(multiply_adds)(kRounds, &sink[c.index]); });
+    pool.for_chunks(chunks, 1, kLongNs,
+                    [&](Chunk c) { flops[c.index] = HWY_DYNAMIC_DISPATCH(multiply_adds)(kRounds, &sink[c.index]); });
     const double seconds = seconds_now() - start;
     double total = 0;
     for (const double f : flops) total += f;
@@ -74,7 +75,8 @@ double copy_bandwidth(const Pool& pool) {
   double best = 0;
   for (int t = 0; t < kTries; ++t) {
     const double start = seconds_now();
-    pool.for_chunks(kCopyBytes, kCopyChunk, kLongNs, [&](Chunk c) { std::memcpy(&to[c.begin], &from[c.begin], c.end - c.begin); });
+    pool.for_chunks(kCopyBytes, kCopyChunk, kLongNs,
+                    [&](Chunk c) { std::memcpy(&to[c.begin], &from[c.begin], c.end - c.begin); });
     best = std::max(best, 2.0 * kCopyBytes / (seconds_now() - start));
   }
   return best;

@@ -73,8 +73,7 @@ class SeedRace {
     try {
       const std::string path = seed_folder(folder_.path(), row.seed);
       const std::string config = seed_config(config_, row.seed).dump(2) + "\n";
-      RunFolder own =
-          RunFolder::holds_run(path) ? RunFolder::open(path) : RunFolder::create(path, config, false);
+      RunFolder own = RunFolder::holds_run(path) ? RunFolder::open(path) : RunFolder::create(path, config, false);
       if (own.config() != config)
         fail("train", fmt::format("{}, made with other options than {}", path, folder_.file("config.json")),
              "a seed of this run", "start anew with --force");
@@ -197,8 +196,12 @@ Json SeedsReport::summary(const RunFolder& folder, int threads) const {
   if (interrupted) all["outcome"] = outcome_name(Outcome::kInterrupted);
   all["seeds"] = Json::array();
   for (const SeedRow& r : rows)
-    all["seeds"].push_back({{"seed", r.seed}, {"epochs", r.epochs}, {"score", r.score},
-                            {"validation_loss", r.validation_loss}, {"solved", r.solved}, {"outcome", r.outcome},
+    all["seeds"].push_back({{"seed", r.seed},
+                            {"epochs", r.epochs},
+                            {"score", r.score},
+                            {"validation_loss", r.validation_loss},
+                            {"solved", r.solved},
+                            {"outcome", r.outcome},
                             {"weights_hash", r.weights_hash}});
   return all;
 }

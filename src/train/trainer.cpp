@@ -33,8 +33,7 @@ Trainer::Trainer(Objective& objective, const TrainOptions& options, const Pool& 
       options_(options),
       pool_(pool),
       optimizer_(options.optimizer, objective.parameters().num_parameters()) {
-  if (options.accumulate < 1 || options.eval_every < 1)
-    fail("trainer", "0 for accumulate or eval-every", "1 or more");
+  if (options.accumulate < 1 || options.eval_every < 1) fail("trainer", "0 for accumulate or eval-every", "1 or more");
 }
 
 void Trainer::step() {
@@ -47,8 +46,7 @@ void Trainer::step() {
   for (std::uint64_t k = 0; k < options_.accumulate; ++k)
     loss += objective_.accumulate(epoch * options_.accumulate + k, pool_, phases_);
   if (!std::isfinite(loss))
-    fail("train", fmt::format("a loss of {} in epoch {}", loss, epoch + 1), "a finite number",
-         kDivergedHint);
+    fail("train", fmt::format("a loss of {} in epoch {}", loss, epoch + 1), "a finite number", kDivergedHint);
   const double start = seconds_now();
   optimizer_.step(parameters, options_.schedule.at(epoch, options_.epochs), pool_);
   phases_.optimizer += seconds_now() - start;

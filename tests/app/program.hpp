@@ -13,12 +13,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "temp_folder.hpp"
 
@@ -48,7 +47,7 @@ struct Ended {
 
 struct Surroundings {
   std::vector<std::pair<std::string, std::string>> environment = {};
-  std::string folder = {};         // to run in
+  std::string folder = {};  // to run in
   rlim_t file_size_limit = RLIM_INFINITY;
 };
 
@@ -115,7 +114,9 @@ class Running {
   pid_t pid_ = -1;
 };
 
-inline Ended run(const Arguments& arguments, const Surroundings& around = {}) { return Running(arguments, around).wait(); }
+inline Ended run(const Arguments& arguments, const Surroundings& around = {}) {
+  return Running(arguments, around).wait();
+}
 
 // metrics.csv without the column that tells the time.
 inline std::string metrics_but_seconds(const std::string& folder) {

@@ -16,7 +16,8 @@ TEST(Program, HelpNamesTheCommandsAndTheirOptions) {
     expect_in(e.out, {"train", "info", "bench"});
   }
   expect_in(run({"train", "--help"}).out, {"--list", "--resume", "checkerboard"});
-  expect_in(run({"train", "checkerboard", "--help"}).out, {"--epochs", "--lr", "--seeds", "--out", "--update", "256x10"});
+  expect_in(run({"train", "checkerboard", "--help"}).out,
+            {"--epochs", "--lr", "--seeds", "--out", "--update", "256x10"});
   expect_in(run({"bench", "--help"}).out, {"--threads", "--filter", "--signature"});
   expect_in(run({"info", "--help"}).out, {"--json"});
 }
@@ -30,7 +31,8 @@ TEST(Program, VersionIsOneLine) {
 TEST(Program, ListShowsEveryTaskInOneLine) {
   const Ended e = run({"train", "--list"});
   EXPECT_EQ(e.exit_code, 0);
-  expect_in(e.out, {"life ", "checkerboard ", "checkerboard-small ", "checkerboard-async ", "lizard ", "letter ", "pattern "});
+  expect_in(e.out,
+            {"life ", "checkerboard ", "checkerboard-small ", "checkerboard-async ", "lizard ", "letter ", "pattern "});
 }
 
 TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
@@ -62,8 +64,9 @@ TEST(Info, RefusesWhatIsNoModel) {
 }
 
 TEST(Bench, JsonHasEveryColumnAndEqualHashes) {
-  const Ended e = run({"bench", "--filter", "checkerboard-small", "--threads", "1,2,3", "--repeat", "1", "--seconds", "0", "--json"},
-                      {{{"ESPALIER_OVERSUBSCRIBE", "1"}}, "", RLIM_INFINITY});
+  const Ended e = run(
+      {"bench", "--filter", "checkerboard-small", "--threads", "1,2,3", "--repeat", "1", "--seconds", "0", "--json"},
+      {{{"ESPALIER_OVERSUBSCRIBE", "1"}}, "", RLIM_INFINITY});
   ASSERT_EQ(e.exit_code, 0) << e.err;
   const auto j = e.json();
   ASSERT_EQ(j.at("cases").size(), 3u);
@@ -73,8 +76,8 @@ TEST(Bench, JsonHasEveryColumnAndEqualHashes) {
     EXPECT_EQ(row.at("unit"), "gates/s");
     EXPECT_EQ(row.at("hash"), j.at("cases")[0].at("hash"));
     EXPECT_EQ(row.at("hash_equal"), true);
-    for (const char* field : {"median_seconds", "throughput", "ratio_to_one_thread", "ratio_to_reference",
-                              "fraction_of_limit", "peak_mb"})
+    for (const char* field :
+         {"median_seconds", "throughput", "ratio_to_one_thread", "ratio_to_reference", "fraction_of_limit", "peak_mb"})
       EXPECT_GT(row.at(field), 0) << field;
   }
   for (const auto& limit : j.at("limits")) {

@@ -8,8 +8,22 @@ namespace {
 constexpr const char* kEpochs = "240";
 
 Arguments training(const std::string& out, const std::string& every = "7") {
-  return {"train", "checkerboard-small", "--seed", "5", "--epochs", kEpochs, "--eval-every", "8",
-          "--checkpoint-every", every, "--threads", "2", "--quiet", "--json", "--out", out};
+  return {"train",
+          "checkerboard-small",
+          "--seed",
+          "5",
+          "--epochs",
+          kEpochs,
+          "--eval-every",
+          "8",
+          "--checkpoint-every",
+          every,
+          "--threads",
+          "2",
+          "--quiet",
+          "--json",
+          "--out",
+          out};
 }
 Arguments resuming(const std::string& out, const std::string& every = "7") {
   return {"train", "--resume", out, "--checkpoint-every", every, "--threads", "2", "--quiet", "--json"};

@@ -7,8 +7,8 @@ namespace {
 constexpr const char* kEpochs = "60";
 
 Arguments seeds(const std::string& out, const std::string& count, const std::string& threads) {
-  return {"train", "checkerboard-small", "--seed", "4", "--seeds", count, "--epochs", kEpochs, "--threads", threads,
-          "--quiet", "--json", "--out", out};
+  return {"train", "checkerboard-small", "--seed", "4",       "--seeds", count,   "--epochs",
+          kEpochs, "--threads",          threads,  "--quiet", "--json",  "--out", out};
 }
 
 const Surroundings kMany{{{"ESPALIER_OVERSUBSCRIBE", "1"}}, "", RLIM_INFINITY};
@@ -16,7 +16,8 @@ const Surroundings kMany{{{"ESPALIER_OVERSUBSCRIBE", "1"}}, "", RLIM_INFINITY};
 // Without the times and the thread count, which may differ.
 nlohmann::json settled(const nlohmann::json& summary) {
   nlohmann::json kept = summary;
-  for (const char* field : {"seconds", "ms_per_epoch", "wall_seconds", "peak_rss_mb", "threads", "model"}) kept.erase(field);
+  for (const char* field : {"seconds", "ms_per_epoch", "wall_seconds", "peak_rss_mb", "threads", "model"})
+    kept.erase(field);
   return kept;
 }
 
@@ -28,8 +29,8 @@ TEST(Seeds, EachIsBitEqualToItselfTrainedAlone) {
   ASSERT_EQ(rows.size(), 3u);
   for (const auto& row : rows) {
     const std::string seed = row.at("seed").dump(), alone = folder / ("alone-" + seed);
-    const Ended single = run({"train", "checkerboard-small", "--seed", seed, "--until-solved", "--epochs", kEpochs, "--threads", "1",
-                              "--quiet", "--json", "--out", alone});
+    const Ended single = run({"train", "checkerboard-small", "--seed", seed, "--until-solved", "--epochs", kEpochs,
+                              "--threads", "1", "--quiet", "--json", "--out", alone});
     EXPECT_EQ(single.json().at("weights_hash"), row.at("weights_hash"));
     EXPECT_EQ(single.json().at("score"), row.at("score"));
     const std::string own = folder / ("all/seed-" + seed);

@@ -117,7 +117,8 @@ TEST(Train, FoldersThatCannotBeWrittenAreNamed) {
   EXPECT_EQ(text_of(folder / "file"), "not a folder");
   if (geteuid() != 0) {  // root may write anywhere
     std::filesystem::create_directory(folder / "locked");
-    std::filesystem::permissions(folder / "locked", std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    std::filesystem::permissions(folder / "locked",
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
     expect_one_line(run(small({"--out", folder / "locked/run"})), 1, {"locked", "ermission"});
   }
 }
@@ -163,8 +164,8 @@ TEST(Train, ALossThatIsNotFiniteStopsAndKeepsTheLastGoodCheckpoint) {
   const TempFolder folder;
   const std::string out = folder / "run";
   // The decay alone multiplies the weights by about -1e4 a step: they overflow within a dozen epochs.
-  const Ended e = run({"train", "checkerboard-small", "--epochs", "200", "--lr", "1000", "--weight-decay", "10", "--clip-value",
-                       "0", "--checkpoint-every", "1", "--quiet", "--out", out});
+  const Ended e = run({"train", "checkerboard-small", "--epochs", "200", "--lr", "1000", "--weight-decay", "10",
+                       "--clip-value", "0", "--checkpoint-every", "1", "--quiet", "--out", out});
   expect_one_line(e, 1, {"expected a finite number", "--lr", "checkpoint"});
   ASSERT_TRUE(std::filesystem::exists(out + "/checkpoint.safetensors"));
   const Ended info = run({"info", out + "/checkpoint.safetensors"});

@@ -46,7 +46,8 @@ TEST(Config, ATaskOverridesDefaultsButNotTheHelpOfSharedOptions) {
 }
 
 TEST(Config, ValuesGivenAreKept) {
-  const Json config = checked_config({{"task", "checkerboard-small"}, {"seed", 7}, {"lr", 0.125}, {"epochs", 3}, {"optimizer", "sgd"}});
+  const Json config =
+      checked_config({{"task", "checkerboard-small"}, {"seed", 7}, {"lr", 0.125}, {"epochs", 3}, {"optimizer", "sgd"}});
   EXPECT_EQ(config_seed(config), 7u);
   const TrainOptions o = train_options(config);
   EXPECT_EQ(o.epochs, 3u);

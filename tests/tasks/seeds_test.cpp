@@ -20,10 +20,21 @@ class SeedsTest : public testing::Test {
   SeedsTest() { write_atomically(folder_ / "target.txt", std::string_view("##.\n.##\n#..\n")); }
 
   Json config(int seeds) const {
-    return checked_config({{"task", "pattern"}, {"target", folder_ / "target.txt"}, {"channels", 4}, {"kernels", 4},
-                           {"perceive", "8,4,2"}, {"update", "32x2,16,8,4"}, {"steps", 4}, {"epochs", 300},
-                           {"eval-every", 5}, {"lr", 0.06}, {"gumbel", 0.0}, {"gumbel-final", 0.0}, {"start-logit", 10.0},
-                           {"seed", 1}, {"seeds", seeds}});
+    return checked_config({{"task", "pattern"},
+                           {"target", folder_ / "target.txt"},
+                           {"channels", 4},
+                           {"kernels", 4},
+                           {"perceive", "8,4,2"},
+                           {"update", "32x2,16,8,4"},
+                           {"steps", 4},
+                           {"epochs", 300},
+                           {"eval-every", 5},
+                           {"lr", 0.06},
+                           {"gumbel", 0.0},
+                           {"gumbel-final", 0.0},
+                           {"start-logit", 10.0},
+                           {"seed", 1},
+                           {"seeds", seeds}});
   }
 
   SeedsReport train(const std::string& name, const Pool& pool, const SeedsWatcher& watcher = always) {
@@ -121,7 +132,7 @@ SeedRow row(std::uint64_t seed, std::uint64_t epochs, double score, double loss)
 
 TEST(Wins, SolvedFirstThenEpochsThenScoreThenLossThenSeed) {
   // Each wins against all that follow.
-  const SeedRow order[] = {row(7, 10, 1, 0), row(2, 20, 1, 0),      row(3, 20, 1, 0),  row(9, 500, 0.9, 1),
+  const SeedRow order[] = {row(7, 10, 1, 0),  row(2, 20, 1, 0),    row(3, 20, 1, 0),   row(9, 500, 0.9, 1),
                            row(1, 5, 0.8, 1), row(5, 500, 0.8, 2), row(6, 10, 0.8, 2), SeedRow{}};
   for (std::size_t i = 0; i < std::size(order); ++i)
     for (std::size_t j = 0; j < std::size(order); ++j)

@@ -21,15 +21,15 @@ struct BenchRow {
   std::string name = {}, unit = {};
   int threads = 1;
   int samples = 0;
-  double seconds = 0;          // median of one run
+  double seconds = 0;  // median of one run
   double best_seconds = 0;
-  double throughput = 0;       // units a second, at the median
-  double ratio_to_one = 1;     // throughput over that of the first thread count
+  double throughput = 0;          // units a second, at the median
+  double ratio_to_one = 1;        // throughput over that of the first thread count
   double ratio_to_reference = 0;  // throughput over that of the scalar reference; 0 = there is none
   double fraction_of_limit = 0;   // least time by the machine's limits over the median; 0 = not counted
-  double peak_mb = 0;          // resident memory of the process, at its highest during the case
+  double peak_mb = 0;             // resident memory of the process, at its highest during the case
   std::string hash = {};
-  bool hash_equal = true;      // to that of the first thread count
+  bool hash_equal = true;  // to that of the first thread count
 };
 
 struct BenchReport {

@@ -27,12 +27,12 @@ struct BenchReference {
 };
 
 struct BenchCase {
-  std::string name;   // "room/what", e.g. "lattice/checkerboard"
-  std::string unit;   // of the throughput: "gates/s", "edges/s", "cells/s"
-  double work = 0;    // units of one run
-  double flops = 0;   // floating-point operations of one run; 0 = not counted
-  double bytes = 0;   // bytes that one run must at least read and write; 0 = not counted
-  std::function<BenchBody()> prepare;                     // called when the case is about to run
+  std::string name;                    // "room/what", e.g. "lattice/checkerboard"
+  std::string unit;                    // of the throughput: "gates/s", "edges/s", "cells/s"
+  double work = 0;                     // units of one run
+  double flops = 0;                    // floating-point operations of one run; 0 = not counted
+  double bytes = 0;                    // bytes that one run must at least read and write; 0 = not counted
+  std::function<BenchBody()> prepare;  // called when the case is about to run
   std::function<BenchReference()> prepare_reference = {};  // empty = no scalar twin
 };
 

@@ -6,8 +6,8 @@
 namespace espalier {
 
 struct MachineLimits {
-  double flops = 0;            // fused multiply-adds a second, two flops each, single precision, in registers
-  double bytes = 0;            // bytes a second of a large copy, reads and writes both counted
+  double flops = 0;  // fused multiply-adds a second, two flops each, single precision, in registers
+  double bytes = 0;  // bytes a second of a large copy, reads and writes both counted
   // The least time for so much work: whichever of the two limits is hit first.
   double least_seconds(double work_flops, double work_bytes) const;
 };

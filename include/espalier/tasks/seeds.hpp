@@ -23,7 +23,7 @@ struct SeedRow {
   bool solved = false, started = false;
   std::string outcome = "waiting";  // running, finished, solved, hopeless, interrupted, failed
   std::string weights_hash = {};
-  Json summary = {};             // as of the same seed trained alone
+  Json summary = {};              // as of the same seed trained alone
   std::exception_ptr error = {};  // of a seed that failed
 };
 
