@@ -78,7 +78,7 @@ Netlist simplify_with_abc(const Netlist& simplified, const Netlist& start, const
     }
     // A quick look first: what is far from the best is not worth the long walks.
     Netlist candidate = simplify(*answer, quick_look);
-    if (4 * candidate.gates.size() > 5 * best.gates.size()) return;
+    if (10 * candidate.gates.size() > 11 * best.gates.size()) return;
     candidate = simplify(candidate, options.simplify);
     if (candidate.gates.size() >= best.gates.size()) return;
     if (verify(simplified, candidate, proof).verdict != VerifyReport::Verdict::kEqual) {
