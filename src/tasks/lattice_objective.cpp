@@ -41,7 +41,8 @@ void LatticeObjective::begin_step(std::uint64_t step, double progress, double la
   }
   choice_.temperature =
       r.temperature * std::pow(r.temperature_final / r.temperature, static_cast<float>(progress));
-  choice_.gumbel_scale = r.gumbel + (r.gumbel_final - r.gumbel) * static_cast<float>(progress);
+  const double noise_course = std::max(0.0, (progress - r.gumbel_from) / std::max(1e-9, 1.0 - r.gumbel_from));
+  choice_.gumbel_scale = r.gumbel + (r.gumbel_final - r.gumbel) * static_cast<float>(noise_course);
   choice_.seed = seed_;
   choice_.step = static_cast<std::uint32_t>(step);
 }

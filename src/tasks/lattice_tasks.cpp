@@ -12,7 +12,8 @@ struct LatticeDefaults {
   double fire_rate, lr;
   int epochs, eval_every;
   int seed_row, seed_column;
-  double start_logit;
+  double start_logit, gumbel_final;
+  int seeds;
 };
 
 class LatticeTask : public Task {
@@ -30,6 +31,8 @@ class LatticeTask : public Task {
         {"weight-decay", 0.01, {}},
         {"clip-value", 100.0, {}},
         {"eval-every", d_.eval_every, {}},
+        {"until-solved", true, {}},
+        {"seeds", d_.seeds, {}},
         // The automaton.
         {"channels", d_.channels, "channels of a cell", 1, 4096, {}},
         {"kernels", d_.kernels, "perception kernels", 1, 4096, {}},
@@ -48,7 +51,8 @@ class LatticeTask : public Task {
         {"temperature", 1.0, "softmax temperature at the start", 1e-3, 1e3, {}},
         {"temperature-final", 1.0, "softmax temperature at the end", 1e-3, 1e3, {}},
         {"gumbel", 0.0, "scale of Gumbel noise on the logits at the start", 0, 100, {}},
-        {"gumbel-final", 0.0, "scale of Gumbel noise at the end", 0, 100, {}},
+        {"gumbel-final", d_.gumbel_final, "scale of Gumbel noise at the end", 0, 100, {}},
+        {"gumbel-from", 0.0, "progress (0 to 1) from which the noise moves to its scale at the end", 0, 1, {}},
         {"freeze-from", 1.0, "progress (0 to 1) from which gates are hardened one after the other", 0, 1, {}},
         {"freeze-to", 1.0, "progress by which all gates are hardened", 0, 1, {}},
         {"freeze-loss", 1e30, "harden gates only while the training loss is below this", 0, 1e30, {}},
@@ -76,21 +80,22 @@ constexpr int kNoSeedOption = -2;
 
 void add_lattice_tasks(TaskList& tasks) {
   const int none = kNoSeedOption;
+  // The last three numbers are our recipe (start logit, Gumbel noise at the end, seeds); see docs/experiments.md.
   const LatticeDefaults list[] = {
       {"life", "learn Conway's Game of Life from examples of single steps",
-       1, 3, 3, 1, 20, 16, "8,4,2,1", "128x17,64,32,16,8,4,2,1", "periodic", 1.0, 0.05, 3000, 50, none, none, 10},
+       1, 3, 3, 1, 20, 16, "8,4,2,1", "128x17,64,32,16,8,4,2,1", "periodic", 1.0, 0.05, 3000, 5, none, none, 6, 1.5, 1},
       {"checkerboard", "grow a checkerboard of 2 x 2 squares out of noise",
-       8, 16, 16, 20, 2, 16, "8,4,2", "256x10,128,64,32,16,8,8", "zero", 1.0, 0.05, 500, 10, none, none, 10},
+       8, 16, 16, 20, 2, 16, "8,4,2", "256x10,128,64,32,16,8,8", "zero", 1.0, 0.05, 500, 2, none, none, 5, 0, 8},
       {"checkerboard-small", "the same with a few hundred gates, for quick tries",
-       4, 8, 8, 10, 4, 4, "8,4,2", "32x4,16,8,4", "zero", 1.0, 0.05, 500, 10, none, none, 10},
+       4, 8, 8, 10, 4, 4, "8,4,2", "32x4,16,8,4", "zero", 1.0, 0.05, 1500, 5, none, none, 5, 0, 1},
       {"checkerboard-async", "the same while cells update at random times",
-       8, 14, 14, 50, 1, 16, "8,4,2", "256x14,128,64,32,16,8,8", "zero", 0.6, 0.05, 800, 10, none, none, 10},
+       8, 14, 14, 50, 1, 16, "8,4,2", "256x14,128,64,32,16,8,8", "zero", 0.6, 0.05, 800, 5, none, none, 5, 0, 8},
       {"lizard", "grow the outline of a lizard from one cell",
-       128, 20, 20, 12, 1, 4, "8,4,2,1", "512x8,256,128", "periodic", 1.0, 0.06, 3500, 25, 10, 10, 10},
+       128, 20, 20, 12, 1, 4, "8,4,2,1", "512x8,256,128", "periodic", 1.0, 0.06, 4000, 5, 10, 10, 10, 1.5, 2},
       {"letter", "grow a letter G in four colours out of nothing",
-       64, 16, 16, 15, 1, 4, "8,4,2", "512x8,256,128,64", "zero", 1.0, 0.06, 3000, 25, -1, -1, 10},
+       64, 16, 16, 15, 1, 4, "8,4,2", "512x8,256,128,64", "zero", 1.0, 0.06, 4000, 5, -1, -1, 10, 1.5, 4},
       {"pattern", "grow any picture: an ASCII file or a PNG (--target FILE)",
-       64, 0, 0, 15, 1, 4, "8,4,2", "512x8,256,128,64", "zero", 1.0, 0.06, 3000, 25, -1, -1, 10},
+       64, 0, 0, 15, 1, 4, "8,4,2", "512x8,256,128,64", "zero", 1.0, 0.06, 4000, 5, -1, -1, 10, 1.5, 1},
   };
   for (const LatticeDefaults& defaults : list) tasks.push_back(std::make_unique<LatticeTask>(defaults));
 }

@@ -2,6 +2,7 @@
 
 #include "espalier/core/clock.hpp"
 #include "espalier/core/error.hpp"
+#include "espalier/tasks/run_pictures.hpp"
 #include "espalier/train/checkpoint.hpp"
 
 namespace espalier {
@@ -38,7 +39,10 @@ Outcome Session::run(const Watcher& watcher) {
     }
     return watcher(trainer, evaluated);
   });
-  if (!finished_) save(outcome != Outcome::kInterrupted);
+  if (!finished_) {
+    save(outcome != Outcome::kInterrupted);
+    if (outcome != Outcome::kInterrupted && trainer_->state().epoch > 0) write_run_pictures(folder_, pool_);
+  }
   return outcome;
 }
 

@@ -18,7 +18,8 @@ struct LatticeRecipe {
   float temperature = 1;        // of the softmax at the start ...
   float temperature_final = 1;  // ... and at the end (geometric course)
   float gumbel = 0;             // scale of Gumbel noise on the logits ...
-  float gumbel_final = 0;       // ... and at the end (linear course)
+  float gumbel_final = 0;       // ... and at the end ...
+  float gumbel_from = 0;        // ... rising or falling linearly from this progress (0 to 1) on
   float freeze_from = 1;        // progress from which gates are hardened one after the other; 1 = never
   float freeze_to = 1;          // progress by which all are
   float freeze_loss = 1e30f;    // gates are hardened only while the loss is below this
