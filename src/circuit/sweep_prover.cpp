@@ -11,7 +11,7 @@ namespace espalier {
 namespace {
 
 constexpr std::size_t kSpareVariables = 500;  // a solver is kept while most of what it holds is of use
-constexpr std::uint64_t kSatCost = 200;        // gate words that one encoded net costs in a SAT call, roughly
+constexpr std::uint64_t kSatCost = 200;       // gate words that one encoded net costs in a SAT call, roughly
 
 }  // namespace
 

@@ -1,0 +1,166 @@
+// Benchmarks of the circuit room: Conway's rule (26 gates) on boards, the exported C of the same circuit beside it,
+// and simplification of a large netlist.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "circuit/child_process.hpp"
+#include "circuit/work_folder.hpp"
+#include "espalier/circuit/cell.hpp"
+#include "espalier/circuit/evaluate.hpp"
+#include "espalier/circuit/export.hpp"
+#include "espalier/circuit/simplify.hpp"
+#include "espalier/circuit/simulator.hpp"
+#include "espalier/core/error.hpp"
+#include "espalier/core/hash.hpp"
+#include "espalier/io/files.hpp"
+#include "tasks/bench_makers.hpp"
+
+namespace espalier {
+namespace {
+
+struct Play {
+  Play(std::size_t side, const SimulatorOptions& options)
+      : board(side, side, 1), simulator(life_cell(), side, side, options) {
+    board.randomize(1);
+  }
+  Board board;
+  Simulator simulator;
+};
+
+// The oracle: every cell by itself, every gate in order.
+BenchReference plain_life() {
+  constexpr std::size_t kSide = 64;
+  const auto board = std::make_shared<Board>(kSide, kSide, 1);
+  board->randomize(1);
+  return {kSide * kSide, [board, cell = life_cell()] {
+            Board next(kSide, kSide, 1);
+            std::vector<bool> patch(9);
+            for (std::size_t y = 0; y < kSide; ++y)
+              for (std::size_t x = 0; x < kSide; ++x) {
+                for (std::size_t p = 0; p < 9; ++p)
+                  patch[p] = board->get((y + p / 3 + kSide - 1) % kSide, (x + p % 3 + kSide - 1) % kSide, 0);
+                next.set(y, x, 0, evaluate(cell, patch)[0]);
+              }
+            *board = next;
+          }};
+}
+
+BenchCase play_case(const char* name, const char* unit, std::size_t side, int steps, double per_cell,
+                    const SimulatorOptions& options) {
+  const double cells = static_cast<double>(side * side) * steps;
+  // A plane is read and written every step.
+  BenchCase c{name, unit, per_cell * cells, 0, cells / 4, [=] {
+                const auto play = std::make_shared<Play>(side, options);
+                return BenchBody{[play, steps](const Pool& pool) {
+                                   play->simulator.run(play->board, static_cast<std::uint64_t>(steps), pool);
+                                 },
+                                 [=](const Pool& pool) {
+                                   Play fresh(side, options);
+                                   fresh.simulator.run(fresh.board, 5, pool);
+                                   return fresh.board.hash();
+                                 }};
+              }};
+  if (per_cell == 1) c.prepare_reference = plain_life;
+  return c;
+}
+
+// The exported C, compiled with cc -O3 when the case is about to run.
+class CompiledC {
+ public:
+  using Step = void (*)(const std::uint64_t*, std::uint64_t*, std::size_t, std::size_t, int);
+  explicit CompiledC(const Netlist& cell) {
+    const CSource c = export_c(cell, "life.h");
+    write_atomically(folder_.file("life.c"), std::string_view(c.source));
+    write_atomically(folder_.file("life.h"), std::string_view(c.header));
+    const std::vector<std::string> command{
+        find_program("cc"), "-O3", "-shared", "-fPIC", "-o", folder_.file("life.so"), folder_.file("life.c")};
+    if (run_program(command, 60) != 0) fail("bench", "no answer from cc", "a compiled circuit");
+    library_ = dlopen(folder_.file("life.so").c_str(), RTLD_NOW);
+    if (library_) step_ = reinterpret_cast<Step>(dlsym(library_, "life_step"));
+    if (!step_) fail("bench", "a circuit that does not load", "life_step in a shared library");
+  }
+  ~CompiledC() {
+    if (library_) dlclose(library_);
+  }
+  CompiledC(const CompiledC&) = delete;
+  CompiledC& operator=(const CompiledC&) = delete;
+  // Rows without a rim, as the exported function has them.
+  std::vector<std::uint64_t> play(std::vector<std::uint64_t> now, std::size_t side, int steps) const {
+    std::vector<std::uint64_t> next(now.size());
+    for (int s = 0; s < steps; ++s) {
+      step_(now.data(), next.data(), side, side, 1);
+      std::swap(now, next);
+    }
+    return now;
+  }
+
+ private:
+  WorkFolder folder_;
+  void* library_ = nullptr;
+  Step step_ = nullptr;
+};
+
+BenchCase exported_c_case(std::size_t side, int steps) {
+  const double cells = static_cast<double>(side * side) * steps;
+  return {"circuit/life-512-exported-c", "cells/s", cells, 0, cells / 4, [=] {
+            const auto c = std::make_shared<CompiledC>(life_cell());
+            Board board(side, side, 1);
+            board.randomize(1);
+            const auto start = std::make_shared<std::vector<std::uint64_t>>(board.row(0, 0),
+                                                                            board.row(0, 0) + side * board.row_words());
+            return BenchBody{
+                [=](const Pool&) { *start = c->play(std::move(*start), side, steps); },
+                [=](const Pool&) {
+                  Board fresh(side, side, 1);
+                  fresh.randomize(1);
+                  const auto after = c->play({fresh.row(0, 0), fresh.row(0, 0) + side * fresh.row_words()}, side, 5);
+                  std::copy(after.begin(), after.end(), fresh.row(0, 0));
+                  return fresh.hash();  // the same as the simulator's
+                }};
+          }};
+}
+
+Netlist layered(int width, int layers) {
+  const Random random(1, Purpose::kTrial);
+  Netlist n;
+  std::vector<Net> layer;
+  for (int i = 0; i < width; ++i) layer.push_back(n.add_input(fmt::format("i{}", i)));
+  std::uint64_t draw = 0;
+  for (int l = 0; l < layers; ++l) {
+    std::vector<Net> next;
+    for (int g = 0; g < width; ++g) {
+      const Gate gate = static_cast<Gate>(random.choice(draw++, kGates));
+      const Net a = layer[random.choice(draw++, layer.size())], b = layer[random.choice(draw++, layer.size())];
+      next.push_back(n.add_gate(gate, a, b));
+    }
+    layer = std::move(next);
+  }
+  for (std::size_t o = 0; o < layer.size(); ++o) n.add_output(fmt::format("o{}", o), layer[o]);
+  return n;
+}
+
+BenchCase simplify_case(const char* name, int width, int layers) {
+  return {name, "gates/s", static_cast<double>(width) * layers, 0, 0, [=] {
+            const auto n = std::make_shared<Netlist>(layered(width, layers));
+            return BenchBody{[n](const Pool&) { simplify(*n); },
+                             [n](const Pool&) { return Hasher().add(export_json(simplify(*n))).hex(); }};
+          }};
+}
+
+}  // namespace
+
+void add_circuit_bench(BenchList& cases) {
+  SimulatorOptions synchronous, asynchronous, interpreted;
+  asynchronous.fire_rate = 0.6;
+  interpreted.engine = SimulatorOptions::Engine::kInterpreter;
+  cases.push_back(play_case("circuit/life-512", "cells/s", 512, 200, 1, synchronous));
+  cases.push_back(play_case("circuit/life-512-async", "cells/s", 512, 100, 1, asynchronous));
+  cases.push_back(play_case("circuit/life-512-interpreted", "cells/s", 512, 50, 1, interpreted));
+  if (!find_program("cc").empty()) cases.push_back(exported_c_case(512, 50));
+  const auto gates = static_cast<double>(life_cell().gates.size());
+  cases.push_back(play_case("circuit/life-4096-gates", "gates/s", 4096, 5, gates, synchronous));
+  cases.push_back(simplify_case("circuit/simplify-5000", 250, 20));
+  cases.push_back(simplify_case("circuit/simplify-100000", 5000, 20));
+}
+
+}  // namespace espalier
