@@ -146,14 +146,24 @@ BenchReport bench(const BenchOptions& given, const BenchWatcher& watcher) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (!watcher(cases[i]->name, i, cases.size())) break;
     // Measured again before every case, so that the limits are those of the same minutes.
-    for (std::size_t p = 0; p < pools.list.size(); ++p) keep_best(report.limits[p].second, measure_limits(*pools.list[p]));
+    for (std::size_t p = 0; p < pools.list.size(); ++p)
+      keep_best(report.limits[p].second, measure_limits(*pools.list[p]));
     for (BenchRow& row : run_case(*cases[i], options, pools, report.limits)) report.rows.push_back(std::move(row));
   }
   return report;
 }
 
 std::string bench_signature(const Pool& pool) {
-  const Json set[] = {{{"task", "checkerboard-small"}, {"seed", 1}, {"epochs", kSignatureEpochs}}};
+  const Json set[] = {{{"task", "checkerboard-small"}, {"seed", 1}, {"epochs", kSignatureEpochs}},
+                      {{"task", "simplify"},
+                       {"seed", 1},
+                       {"epochs", kSignatureEpochs},
+                       {"train-examples", 200},
+                       {"validation-examples", 50},
+                       {"test-examples", 0},
+                       {"deep-examples", 0},
+                       {"depth", 3},
+                       {"features", 16}}};
   Hasher all;
   for (const Json& wanted : set) {
     const Json config = checked_config(wanted);
