@@ -16,6 +16,7 @@ Arguments training(const std::string& out, const std::string& every = "7") {
           kEpochs,
           "--eval-every",
           "8",
+          "--no-until-solved",
           "--checkpoint-every",
           every,
           "--threads",
