@@ -152,7 +152,7 @@ double assignment_bound(const EditProblem& p, std::vector<std::int32_t>& mapping
 }
 
 double improve_mapping(const EditProblem& p, std::vector<std::int32_t>& mapping, double cost) {
-  constexpr std::size_t kMostNodes = 40;
+  constexpr std::size_t kMostNodes = 20;
   if (p.a.size > kMostNodes || p.b.size > kMostNodes) return cost;
   for (bool better = true; better;) {
     better = false;
