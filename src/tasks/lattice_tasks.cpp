@@ -85,7 +85,7 @@ void add_lattice_tasks(TaskList& tasks) {
       {"life", "learn Conway's Game of Life from examples of single steps",
        1, 3, 3, 1, 20, 16, "8,4,2,1", "128x17,64,32,16,8,4,2,1", "periodic", 1.0, 0.05, 3000, 5, none, none, 6, 1.5, 1},
       {"checkerboard", "grow a checkerboard of 2 x 2 squares out of noise",
-       8, 16, 16, 20, 2, 16, "8,4,2", "256x10,128,64,32,16,8,8", "zero", 1.0, 0.05, 500, 2, none, none, 5, 0, 8},
+       8, 16, 16, 20, 2, 16, "8,4,2", "256x10,128,64,32,16,8,8", "zero", 1.0, 0.05, 500, 2, none, none, 10, 0, 8},
       {"checkerboard-small", "the same with a few hundred gates, for quick tries",
        4, 8, 8, 10, 4, 4, "8,4,2", "32x4,16,8,4", "zero", 1.0, 0.05, 1500, 5, none, none, 5, 0, 1},
       {"checkerboard-async", "the same while cells update at random times",
