@@ -49,6 +49,15 @@ std::string detail(const Trainer& t) {
                      100 * s.last.score, 100 * s.best.score);
 }
 
+// What the task itself reports (test sets, baselines), one value a line: "test.model.fixed_point  1".
+void print_report(const Json& j, const std::string& path) {
+  if (j.is_object()) {
+    for (const auto& [key, value] : j.items()) print_report(value, path.empty() ? key : path + "." + key);
+  } else {
+    fmt::print("  {:<36} {}\n", path, j.is_number_float() ? fmt::format("{:.4g}", j.get<double>()) : j.dump());
+  }
+}
+
 void print_result(const Session& session, const Json& j) {
   fmt::print(
       "{} {}: {} after {} epochs in {} ({:.2f} ms an epoch)\n", j["task"].get<std::string>(),
@@ -57,6 +66,7 @@ void print_result(const Session& session, const Json& j) {
       j["epochs"].get<std::uint64_t>(), clock_text(j["seconds"]), j["ms_per_epoch"].get<double>());
   fmt::print("weights {}\nmodel   {}\n", j["weights_hash"].get<std::string>(),
              session.folder().file("model.safetensors"));
+  if (const auto own = j.find(j["task"].get<std::string>()); own != j.end()) print_report(*own, {});
 }
 
 RunFolder open_folder(const Json& wanted, const TrainFlags& f) {

@@ -46,6 +46,7 @@ RunFolder RunFolder::open(const std::string& path) {
   if (!fs::is_directory(path)) fail("resume", path, "a run folder", "give the folder named by --out");
   if (!holds_run(path))
     fail("resume", fmt::format("{}, which has no config.json", path), "a folder made by espalier train");
+  remove_stale_temporaries(path);  // what a kill in the middle of a write left behind
   return RunFolder(path, read_text(path + "/" + kConfig, 1 << 24));
 }
 
