@@ -51,7 +51,7 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
   const double block_ns = kEdgeNs * static_cast<double>(p.edges.size() + nodes);
 
   const auto load = [&](std::size_t block) {
-    float* a = &s.activations[block * block_size];
+    float* a = s.activations.data() + block * block_size;
     for (std::size_t i = 0; i < inputs; ++i)
       for (std::size_t lane = 0; lane < lanes; ++lane) {
         const std::size_t sample = block * lanes + lane;
@@ -59,7 +59,7 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
       }
   };
   const auto store = [&](std::size_t block) {
-    const float* a = &s.activations[block * block_size];
+    const float* a = s.activations.data() + block * block_size;
     for (std::size_t lane = 0; lane < lanes && block * lanes + lane < batch; ++lane)
       for (std::size_t o = 0; o < outputs; ++o)
         s.outputs[(block * lanes + lane) * outputs + o] = a[p.outputs[o] * lanes + lane];
@@ -67,14 +67,14 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
   if (s.blocks >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
     pool.for_chunks(s.blocks, 1, block_ns, [&](Chunk c) {
       load(c.index);
-      dag_forward(view, p.num_inputs, nodes, &s.activations[c.index * block_size]);
+      dag_forward(view, p.num_inputs, nodes, s.activations.data() + c.index * block_size);
       store(c.index);
     });
   } else {
     for (std::size_t block = 0; block < s.blocks; ++block) {
       load(block);
       for_levels(p, true, block_ns / static_cast<double>(nodes), pool, [&](std::size_t first, std::size_t last) {
-        if (first >= p.num_inputs) dag_forward(view, first, last, &s.activations[block * block_size]);
+        if (first >= p.num_inputs) dag_forward(view, first, last, s.activations.data() + block * block_size);
       });
       store(block);
     }
@@ -110,7 +110,7 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Pool& 
   const double block_ns = 2 * kEdgeNs * static_cast<double>(edges + nodes);
 
   const auto seed = [&](std::size_t block) {
-    float* g = &s.deltas[block * block_size];
+    float* g = s.deltas.data() + block * block_size;
     for (std::size_t o = 0; o < outputs; ++o)
       for (std::size_t lane = 0; lane < lanes; ++lane) {
         const std::size_t sample = block * lanes + lane;
@@ -119,7 +119,7 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Pool& 
   };
   const auto run = [&](std::size_t block, std::size_t first, std::size_t last) {
     const std::size_t slot = block / per_slot;
-    dag_backward(view, first, last, &s.activations[block * block_size], &s.deltas[block * block_size],
+    dag_backward(view, first, last, s.activations.data() + block * block_size, s.deltas.data() + block * block_size,
                  s.weight_slots.data() + slot * edges, s.bias_slots.data() + slot * nodes);
   };
   if (slots >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
