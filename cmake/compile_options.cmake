@@ -41,3 +41,10 @@ endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND ESPALIER_DEVELOPER)
   target_compile_options(espalier_compile_options INTERFACE -g1 -gsplit-dwarf)
 endif()
+
+# Gate kernels keep fifteen vectors alive: GCC spills half of them unless it schedules for register pressure.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set_source_files_properties(
+    ${PROJECT_SOURCE_DIR}/src/logic/gate_kernels.cpp ${PROJECT_SOURCE_DIR}/src/lattice/perceive_tree_kernels.cpp
+    PROPERTIES COMPILE_OPTIONS "-fschedule-insns;-fsched-pressure")
+endif()

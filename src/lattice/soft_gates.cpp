@@ -10,28 +10,14 @@ namespace {
 constexpr std::size_t kGateChunk = 256;
 constexpr double kForwardNs = 20, kBackwardNs = 15, kGumbelNs = 60;  // a gate
 
-// The patch gradient of a channel is summed over kernels: the first layer adds to its input gradient.
-LayerPlan accumulating(LayerPlan plan) {
-  LayerPlan result;
-  result.inputs = plan.inputs;
-  result.outputs = plan.outputs;
-  result.a = plan.a;
-  result.b = plan.b;
-  result.gate = plan.gate;
-  return result;  // no chains, no pairs: all strays, no row is cleared
-}
-
 }  // namespace
 
-SoftGates::SoftGates(const Automaton& automaton) : automaton_(automaton) {
-  for (const Wiring& w : automaton.perceive()) {
-    perceive_.push_back(perceive_.empty() ? accumulating(plan_layer(w)) : plan_layer(w));
-    perceive_offset_.push_back(perceive_gates_);
-    perceive_gates_ += w.outputs();
-  }
+SoftGates::SoftGates(const Automaton& automaton)
+    : automaton_(automaton), layers_(perceive_layers(automaton)), tree_(perceive_tree(automaton, layers_)) {
   for (int k = 0; k < automaton.shape().kernels; ++k)
-    for (std::size_t l = 0; l < perceive_.size(); ++l)
-      for (const std::int32_t g : perceive_[l].gate) row_.push_back(automaton.perceive_gate(k, static_cast<int>(l), g));
+    for (std::size_t l = 0; l < layers_.plans.size(); ++l)
+      for (const std::int32_t g : layers_.plans[l].gate)
+        row_.push_back(automaton.perceive_gate(k, static_cast<int>(l), g));
   for (const Wiring& w : automaton.update()) {
     update_.push_back(plan_layer(w));
     update_offset_.push_back(static_cast<int>(row_.size()));
@@ -70,5 +56,21 @@ void SoftGates::backward(const float* dc, Parameters& parameters, const Pool& po
                           &row_[chunk.begin], inverse_temperature_, gradients);
   });
 }
+
+void SoftGates::perceive_forward(int channels, const float* patch, float* rows, std::span<float> scratch) const {
+  const int kernels = automaton_.shape().kernels;
+  if (tree_)
+    perceive_tree_forward(*tree_, kernels, coefficients(), channels, patch, rows);
+  else
+    perceive_layers_forward(layers_, kernels, coefficients(), channels, patch, rows, scratch.data());
+}
+
+void SoftGates::perceive_backward(int channels, const float* patch, const float* drows, float* dpatch, float* dc,
+                                  std::span<float> scratch) const {
+  perceive_layers_backward(layers_, automaton_.shape().kernels, coefficients(), channels, patch, drows, dpatch, dc,
+                           scratch.data());
+}
+
+std::size_t SoftGates::perceive_scratch(int channels) const { return perceive_layers_scratch(layers_, channels); }
 
 }  // namespace espalier

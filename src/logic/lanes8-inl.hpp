@@ -38,6 +38,26 @@ HWY_INLINE void add_four_sums(const Vec (&sums)[4][kParts], float* HWY_RESTRICT 
 #endif
 }
 
+// The four sums of a gate (of g, ga, gb and gab), kept as eight running sums each.
+struct FourSums {
+  Vec s[4][kParts];
+  HWY_INLINE void clear(int part) {
+    for (auto& sum : s) sum[part] = hn::Zero(Tag());
+  }
+  HWY_INLINE void start(int part, Vec g, Vec ga, Vec b) {
+    s[0][part] = g;
+    s[1][part] = ga;
+    s[2][part] = hn::Mul(g, b);
+    s[3][part] = hn::Mul(ga, b);
+  }
+  HWY_INLINE void add(int part, Vec g, Vec ga, Vec b) {
+    s[0][part] = hn::Add(s[0][part], g);
+    s[1][part] = hn::Add(s[1][part], ga);
+    s[2][part] = hn::MulAdd(g, b, s[2][part]);
+    s[3][part] = hn::MulAdd(ga, b, s[3][part]);
+  }
+};
+
 }  // namespace HWY_NAMESPACE
 }  // namespace espalier
 HWY_AFTER_NAMESPACE();

@@ -17,9 +17,8 @@ struct CellScratch {
   CellScratch(const SoftGates& gates);
   int group_channels;                 // channels perceived together, so that their rows stay in L1
   AlignedVector<float> patch;         // [9][group_channels * 32]
-  AlignedVector<float> perceive;      // [all perceive gates of a kernel][group_channels * 32]
-  AlignedVector<float> dperceive;     // the same rows
   AlignedVector<float> dpatch;        // [9][group_channels * 32]
+  AlignedVector<float> layers;        // of one perception kernel, and their gradients
   AlignedVector<float> update;        // [update inputs + all update gates][32]
   AlignedVector<float> dupdate[2];    // [widest update layer or input][32]
 };

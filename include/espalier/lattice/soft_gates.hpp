@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "espalier/core/aligned.hpp"
 #include "espalier/core/pool.hpp"
 #include "espalier/lattice/automaton.hpp"
+#include "espalier/lattice/perceive_layers.hpp"
+#include "espalier/lattice/perceive_tree.hpp"
 #include "espalier/logic/layer_plan.hpp"
 #include "espalier/train/parameters.hpp"
 
@@ -27,10 +31,8 @@ class SoftGates {
 
   const Automaton& automaton() const { return automaton_; }
   int gates() const { return static_cast<int>(row_.size()); }
-  const std::vector<LayerPlan>& perceive_plans() const { return perceive_; }
   const std::vector<LayerPlan>& update_plans() const { return update_; }
-  // First gate of a layer, in evaluation order.
-  int perceive_first(int kernel, int layer) const { return kernel * perceive_gates_ + perceive_offset_[layer]; }
+  // First gate of an update layer, in evaluation order; the gates of the perception kernels come before.
   int update_first(int layer) const { return update_offset_[layer]; }
 
   const float* coefficients() const { return c_.data(); }  // [gates][4]
@@ -40,14 +42,23 @@ class SoftGates {
   // Adds to parameters.gradients(); dc: [gates][4], summed over cells, samples and steps.
   void backward(const float* dc, Parameters& parameters, const Pool& pool) const;
 
+  // What all kernels see in the patches of some channels, kBlockCells cells each; dc starts at the first gate.
+  //   patch: [9][channels][cells]   rows: [channels][outputs][kernels][cells]
+  void perceive_forward(int channels, const float* patch, float* rows, std::span<float> scratch) const;
+  // Adds to dpatch and dc.
+  void perceive_backward(int channels, const float* patch, const float* drows, float* dpatch, float* dc,
+                         std::span<float> scratch) const;
+  std::size_t perceive_scratch(int channels) const;  // floats
+
  private:
   // noisy_ = logits + scale * Gumbel noise.
   void add_noise(std::span<const float> logits, const SoftChoice& choice, const Pool& pool);
 
   const Automaton& automaton_;
-  std::vector<LayerPlan> perceive_, update_;
-  std::vector<int> perceive_offset_, update_offset_;
-  int perceive_gates_ = 0;
+  PerceiveLayers layers_;
+  std::optional<PerceiveTree> tree_;  // when the kernels are trees
+  std::vector<LayerPlan> update_;
+  std::vector<int> update_offset_;
   std::vector<std::int32_t> row_;  // [gates] number of the gate in the parameters
   AlignedVector<float> p_, c_, noisy_;
   float inverse_temperature_ = 1;

@@ -1,0 +1,102 @@
+#include "espalier/lattice/perceive_tree.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lattice/perceive_tree_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target:
+#include <hwy/highway.h>
+
+#include "espalier/lattice/geometry.hpp"
+#include "logic/lanes8-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace espalier {
+namespace HWY_NAMESPACE {
+
+constexpr int kCells = kBlockCells;
+constexpr int kLanes = 16;  // walked through a tree at once: two vectors hide latency and leave registers free
+constexpr int kVectors = kLanes / kWidth;
+static_assert(kCells % kLanes == 0);
+
+using Values = Vec[kVectors];
+
+HWY_INLINE void load(const float* HWY_RESTRICT from, Values& values) {
+  for (int i = 0; i < kVectors; ++i) values[i] = hn::Load(Tag(), from + i * kWidth);
+}
+
+HWY_INLINE void gate(const float* HWY_RESTRICT c, const Values& a, const Values& b, Values& out) {
+  const Tag d;
+  const Vec c0 = hn::Set(d, c[0]), c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
+  for (int i = 0; i < kVectors; ++i) out[i] = hn::MulAdd(hn::MulAdd(c3, a[i], c2), b[i], hn::MulAdd(c1, a[i], c0));
+}
+
+constexpr int gates_of(int depth) { return (1 << depth) - 1; }
+constexpr int leaves_of(int depth) { return 1 << (depth - 1); }
+
+// One output of one kernel, for kLanes cells of one channel.
+struct Walk {
+  const float* patch;         // of these lanes
+  std::ptrdiff_t row;         // from one patch row to the next
+  const float* coefficients;  // of the kernel
+  Values centre;
+
+  // `at` and `neighbour`: those of the subtree's first gate and leaf.
+  template <int kDepth>
+  HWY_INLINE void value(const std::int32_t* at, const std::int32_t* neighbour, Values& out) const {
+    Values a, b;
+    if constexpr (kDepth == 1) {
+      load(patch + *neighbour * row, a);
+      gate(coefficients + *at, a, centre, out);
+    } else {
+      constexpr int kSide = gates_of(kDepth - 1);
+      value<kDepth - 1>(at, neighbour, a);
+      value<kDepth - 1>(at + kSide, neighbour + leaves_of(kDepth - 1), b);
+      gate(coefficients + at[2 * kSide], a, b, out);
+    }
+  }
+};
+
+template <int kDepth>
+void forward_trees(const PerceiveTree& tree, int kernels, const float* coefficients, int channels, const float* patch,
+                   float* rows) {
+  const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(channels) * kCells;
+  for (int lane = 0; lane < channels * kCells; lane += kLanes) {
+    Walk walk{patch + lane, row, coefficients, {}};
+    load(walk.patch + 4 * row, walk.centre);
+    float* out = rows + static_cast<std::ptrdiff_t>(lane / kCells) * tree.outputs * kernels * kCells + lane % kCells;
+    for (int o = 0; o < tree.outputs; ++o) {
+      walk.coefficients = coefficients;
+      for (int k = 0; k < kernels; ++k, walk.coefficients += 4 * tree.gates, out += kCells) {
+        Values value;
+        walk.value<kDepth>(&tree.coefficients[o * gates_of(kDepth)], &tree.neighbours[o * leaves_of(kDepth)], value);
+        for (int i = 0; i < kVectors; ++i) hn::Store(value[i], Tag(), out + i * kWidth);
+      }
+    }
+  }
+}
+
+void tree_forward(const PerceiveTree& t, int kernels, const float* c, int channels, const float* patch, float* rows) {
+  switch (t.depth) {
+    case 1: return forward_trees<1>(t, kernels, c, channels, patch, rows);
+    case 2: return forward_trees<2>(t, kernels, c, channels, patch, rows);
+    case 3: return forward_trees<3>(t, kernels, c, channels, patch, rows);
+    default: return forward_trees<4>(t, kernels, c, channels, patch, rows);  // eight neighbours: no deeper
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace espalier
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace espalier {
+
+HWY_EXPORT(tree_forward);
+
+void perceive_tree_forward(const PerceiveTree& tree, int kernels, const float* coefficients, int channels,
+                           const float* patch, float* rows) {
+  HWY_DYNAMIC_DISPATCH(tree_forward)(tree, kernels, coefficients, channels, patch, rows);
+}
+
+}  // namespace espalier
+#endif
