@@ -1,4 +1,4 @@
-// Hard evaluation of many boards at once: 64 boards a word, up to four words (256 boards) at a time.
+// Hard evaluation of many boards at once: 64 boards a word, two words (128 boards) at a time.
 #include <algorithm>
 
 #include "espalier/core/random.hpp"
@@ -24,6 +24,22 @@ struct Words {
   }
 };
 
+// A two-input function as m0 ^ m1 a ^ m2 b ^ m3 ab: one form for all gates, so that no branch has to be guessed.
+template <int kWords>
+struct Function {
+  Words<kWords> m[4];
+  Words<kWords> operator()(const Words<kWords>& a, const Words<kWords>& b) const {
+    return m[0] ^ (m[1] & a) ^ (m[2] & b) ^ (m[3] & a & b);
+  }
+};
+
+// Bit k: coefficient m_k of the gate.
+int xor_form(Gate gate) {
+  const int t = truth_table(gate);  // bit 2a + b
+  const int f00 = t & 1, f01 = t >> 1 & 1, f10 = t >> 2 & 1, f11 = t >> 3 & 1;
+  return f00 | (f00 ^ f10) << 1 | (f00 ^ f01) << 2 | (f00 ^ f01 ^ f10 ^ f11) << 3;
+}
+
 // Boards 64*first .. of the batch, on their own from the first step to the last.
 template <int kWords>
 class Simulation {
@@ -32,19 +48,19 @@ class Simulation {
       : cell_(cell), boundary_(boundary), shape_(shape), first_(first), values_(cell.first_op() + cell.ops.size()) {
     values_[HardCell::kFalse] = Words<kWords>{};
     values_[HardCell::kTrue] = ~Words<kWords>{};
-    std::vector<char> used(cell.first_op(), 0);
-    const auto mark = [&](std::int32_t v) {
-      if (v < cell.first_op()) used[v] = 1;
-    };
-    for (const auto& op : cell.ops) mark(op.a), mark(op.b);
-    for (const std::int32_t v : cell.outputs) mark(v);
-    for (std::int32_t v = HardCell::kFirstInput; v < cell.first_op(); ++v)
-      if (used[v]) inputs_.push_back(v);
+    find_inputs();
+    for (int gate = 0; gate < kGates; ++gate) {
+      Function<kWords> f{};
+      for (int k = 0; k < 4; ++k)
+        if (xor_form(static_cast<Gate>(gate)) >> k & 1) f.m[k] = ~Words<kWords>{};
+      functions_.push_back(f);
+    }
   }
 
   void run(const BitBoards& start, int steps, const FireBits& fire, BitBoards& out) {
     const std::size_t size = static_cast<std::size_t>(shape_.height) * shape_.width * shape_.channels;
-    std::vector<Words<kWords>> now(size), next(size);
+    // One cell more than the grid: the zeros outside.
+    std::vector<Words<kWords>> now(size + shape_.channels), next(size + shape_.channels);
     const int words = shape_.words();
     for (std::size_t i = 0; i < size; ++i)
       for (int k = 0; k < kWords; ++k) now[i].w[k] = start.bits[i * words + first_ + k];
@@ -57,18 +73,33 @@ class Simulation {
   }
 
  private:
+  struct Input {
+    std::int32_t value;
+    int place, channel;
+  };
+
+  void find_inputs() {
+    std::vector<char> used(cell_.first_op(), 0);
+    const auto mark = [&](std::int32_t v) {
+      if (v < cell_.first_op()) used[v] = 1;
+    };
+    for (const auto& op : cell_.ops) mark(op.a), mark(op.b);
+    for (const std::int32_t v : cell_.outputs) mark(v);
+    for (int o = 0; o < 9; ++o)
+      for (int c = 0; c < cell_.channels; ++c)
+        if (used[cell_.input(o, c)]) inputs_.push_back({cell_.input(o, c), o, c});
+  }
+
   void step(const std::vector<Words<kWords>>& now, std::vector<Words<kWords>>& next, int t, const FireBits& fire) {
     const int height = shape_.height, width = shape_.width, channels = shape_.channels;
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) {
         const std::size_t at = static_cast<std::size_t>(y) * width + x;
-        for (const std::int32_t v : inputs_) {
-          const int o = (v - HardCell::kFirstInput) / channels, c = (v - HardCell::kFirstInput) % channels;
-          values_[v] = neighbour(now, y + o / 3 - 1, x + o % 3 - 1, c);
-        }
-        std::size_t result = cell_.first_op();
-        for (const HardCell::Op& op : cell_.ops)
-          values_[result++] = apply_gate(op.gate, values_[op.a], values_[op.b]);
+        const Words<kWords>* patch[9];
+        for (int o = 0; o < 9; ++o) patch[o] = now.data() + neighbour(y + o / 3 - 1, x + o % 3 - 1) * channels;
+        for (const Input& input : inputs_) values_[input.value] = patch[input.place][input.channel];
+        Words<kWords>* result = values_.data() + cell_.first_op();
+        for (const HardCell::Op& op : cell_.ops) *result++ = functions_[static_cast<int>(op.gate)](values_[op.a], values_[op.b]);
         for (int c = 0; c < channels; ++c) {
           Words<kWords> value = values_[cell_.outputs[c]];
           if (!fire.empty()) {
@@ -82,15 +113,15 @@ class Simulation {
       }
   }
 
-  Words<kWords> neighbour(const std::vector<Words<kWords>>& now, int y, int x, int c) const {
+  std::size_t neighbour(int y, int x) const {
     const int height = shape_.height, width = shape_.width;
     if (boundary_ == Boundary::kPeriodic) {
       y = (y + height) % height;
       x = (x + width) % width;
     } else if (y < 0 || y >= height || x < 0 || x >= width) {
-      return Words<kWords>{};
+      return static_cast<std::size_t>(height) * width;
     }
-    return now[(static_cast<std::size_t>(y) * width + x) * shape_.channels + c];
+    return static_cast<std::size_t>(y) * width + x;
   }
 
   const HardCell& cell_;
@@ -98,7 +129,8 @@ class Simulation {
   const BitBoards& shape_;
   int first_;
   std::vector<Words<kWords>> values_;
-  std::vector<std::int32_t> inputs_;
+  std::vector<Function<kWords>> functions_;  // of the sixteen gates
+  std::vector<Input> inputs_;
 };
 
 }  // namespace
@@ -130,9 +162,9 @@ BitBoards hard_rollout(const HardCell& cell, Boundary boundary, const BitBoards&
                        const Pool& pool) {
   BitBoards out(start.samples, start.height, start.width, start.channels);
   const double op_ns = 3.0 * static_cast<double>(cell.ops.size() + 20) * start.height * start.width * steps;
-  pool.for_chunks(static_cast<std::size_t>(start.words()), 4, op_ns / 2, [&](Chunk chunk) {
-    if (chunk.end - chunk.begin == 4) {
-      Simulation<4>(cell, boundary, start, static_cast<int>(chunk.begin)).run(start, steps, fire, out);
+  pool.for_chunks(static_cast<std::size_t>(start.words()), 2, op_ns / 2, [&](Chunk chunk) {
+    if (chunk.end - chunk.begin == 2) {
+      Simulation<2>(cell, boundary, start, static_cast<int>(chunk.begin)).run(start, steps, fire, out);
     } else {
       for (std::size_t word = chunk.begin; word < chunk.end; ++word)
         Simulation<1>(cell, boundary, start, static_cast<int>(word)).run(start, steps, fire, out);
