@@ -123,7 +123,10 @@ BenchCase exported_c_case(const char* name, const Netlist& cell, std::size_t sid
           }};
 }
 
+// Layers of gates that need both of their inputs: the other types would fold most of it away.
 Netlist layered(int width, int layers) {
+  constexpr Gate kBoth[] = {Gate::kAnd, Gate::kAAndNotB, Gate::kNotAAndB, Gate::kXor,     Gate::kOr,
+                            Gate::kNor, Gate::kXnor,     Gate::kAOrNotB,  Gate::kNotAOrB, Gate::kNand};
   const Random random(1, Purpose::kTrial);
   Netlist n;
   std::vector<Net> layer;
@@ -132,7 +135,7 @@ Netlist layered(int width, int layers) {
   for (int l = 0; l < layers; ++l) {
     std::vector<Net> next;
     for (int g = 0; g < width; ++g) {
-      const Gate gate = static_cast<Gate>(random.choice(draw++, kGates));
+      const Gate gate = kBoth[random.choice(draw++, std::size(kBoth))];
       const Net a = layer[random.choice(draw++, layer.size())], b = layer[random.choice(draw++, layer.size())];
       next.push_back(n.add_gate(gate, a, b));
     }
