@@ -114,18 +114,25 @@ TEST(Simulator, EqualsThePlainEvaluationForEverySizeBoundaryAndEngine) {
         }
 }
 
-TEST(Simulator, EqualsThePlainEvaluationOnALargeOddBoard) {
-  const Pool pool(1);
+TEST(Simulator, EqualsThePlainEvaluationOnALargeOddBoardForEveryEngineAndThreadCount) {
+  setenv("ESPALIER_OVERSUBSCRIBE", "1", 1);
   const Netlist cell = life_cell();
   for (const bool periodic : {true, false}) {
     SimulatorOptions options;
     options.periodic = periodic;
-    Board board(1000, 37, 1);
-    board.randomize(3);
-    const Board expected = plain_step(cell, board, options, 0);
-    Simulator(cell, 1000, 37, options).run(board, 1, pool);
-    EXPECT_TRUE(board == expected);
+    Board start(1000, 37, 1);
+    start.randomize(3);
+    const Board expected = plain_step(cell, start, options, 0);
+    for (const auto& [engine, bits] : engines())
+      for (const int threads : {1, 2, 5}) {
+        options.engine = engine;
+        options.word_bits = bits;
+        Board board = start;
+        Simulator(cell, 1000, 37, options).run(board, 1, Pool(threads));
+        EXPECT_TRUE(board == expected) << bits << " bits, " << threads << " threads, periodic " << periodic;
+      }
   }
+  unsetenv("ESPALIER_OVERSUBSCRIBE");
 }
 
 // More live values than registers: the native code must move some to memory and back.
@@ -187,20 +194,26 @@ TEST(Simulator, ValuesSharedByRowsChangeNoBoard) {
 
 TEST(Simulator, GivesTheSameBoardForAnyNumberOfThreads) {
   setenv("ESPALIER_OVERSUBSCRIBE", "1", 1);
-  for (const double rate : {1.0, 0.6}) {
-    SimulatorOptions options;
-    options.fire_rate = rate;
-    options.random_reset = 10;
-    std::string hash;
-    for (const int threads : {1, 2, 3, 5, 8, 16}) {
-      const Pool pool(threads);
-      Board board(700, 1000, 1);
-      board.randomize(5);
-      Simulator(life_cell(), 700, 1000, options).run(board, 10, pool);
-      if (hash.empty()) hash = board.hash();
-      EXPECT_EQ(board.hash(), hash) << threads;
-    }
-  }
+  for (const double rate : {1.0, 0.6})
+    for (const bool periodic : {true, false})
+      for (const std::size_t width : {1000u, 1024u}) {
+        SimulatorOptions options;
+        options.fire_rate = rate;
+        options.periodic = periodic;
+        options.random_reset = 10;
+        std::string hash;
+        for (const auto& [engine, bits] : engines())
+          for (const int threads : {1, 2, 3, 5, 8, 16}) {
+            options.engine = engine;
+            options.word_bits = bits;
+            const Pool pool(threads);
+            Board board(700, width, 1);
+            board.randomize(5);
+            Simulator(life_cell(), 700, width, options).run(board, 10, pool);
+            if (hash.empty()) hash = board.hash();
+            EXPECT_EQ(board.hash(), hash) << threads << " threads, " << bits << " bits";
+          }
+      }
   unsetenv("ESPALIER_OVERSUBSCRIBE");
 }
 
