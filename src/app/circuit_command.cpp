@@ -102,6 +102,7 @@ void add_circuit_command(CLI::App& program, int& exit_code) {
       ->type_name("FILE");
   command->add_flag("--with-abc", options->with_abc, "let Berkeley ABC rewrite it too");
   command->add_flag("--json", options->json, "print one JSON object");
+  command->footer("Example: espalier circuit runs/life-1");
   command->callback([options, &exit_code] {
     const Netlist raw = load_circuit(options->path);
     CircuitWork work;

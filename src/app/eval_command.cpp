@@ -43,7 +43,7 @@ int evaluate(const EvalFlags& f) {
 void add_eval_command(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<EvalFlags>();
   CLI::App* command = program.add_subcommand("eval", "validate a trained automaton and run the published trials");
-  command->add_option("model", flags->model, "a model.safetensors of a lattice task")->required()->type_name("FILE");
+  command->add_option("model", flags->model, "a trained automaton: its run's folder or model.safetensors")->required()->type_name("FILE");
   command->add_option("--seed", flags->trials.seed, "seed of boards, updates and damage")->capture_default_str();
   command->add_option("--reset-steps", flags->trials.reset_steps, "steps of the trial with a reset at every step")
       ->capture_default_str()

@@ -101,6 +101,7 @@ void add_export_command(CLI::App& program, int&) {
   command->add_flag("--raw", options->raw, "every gate as trained");
   command->add_flag("--with-abc", options->with_abc, "let Berkeley ABC rewrite it too");
   command->add_flag("--json", options->json, "print one JSON object");
+  command->footer("Example: espalier export runs/life-1 --to verilog -o life.v");
   command->callback([options] { run(*options); });
 }
 

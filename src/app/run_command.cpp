@@ -146,7 +146,7 @@ int run(const RunFlags& f) {
 void add_run_command(CLI::App& program, int& exit_code) {
   auto f = std::make_shared<RunFlags>();
   CLI::App* c = program.add_subcommand("run", "let a trained automaton grow, in the terminal, as GIF or PNG");
-  c->add_option("model", f->model, "a model.safetensors of a lattice task")->required()->type_name("FILE");
+  c->add_option("model", f->model, "a trained automaton: its run's folder or model.safetensors")->required()->type_name("FILE");
   c->add_option("--size", f->size, "board size, N or HxW (default: as trained; life 64)");
   c->add_option("--steps", f->steps, "steps to run (default: twice the trained number; life 100)")->check(CLI::Range(1L, 1'000'000'000L));
   c->add_option("--seed", f->seed, "seed of the start, of updates and of damage")->capture_default_str();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_map>
 
 namespace espalier {
 namespace {
@@ -69,6 +68,38 @@ bool ResubSearch::one_gate(const Table& on, const Table& off, const std::functio
   return true;
 }
 
+// A hash of (table xor wanted) & care; `flip` inverts the table. Words are mixed independently of each other.
+std::uint64_t ResubSearch::masked_hash(const std::uint64_t* table, const std::uint64_t* wanted, std::uint64_t flip,
+                                       const Table& care) const {
+  std::uint64_t h = 0, factor = 0x9E3779B97F4A7C15u;
+  for (std::size_t w = 0; w < words_; ++w, factor += 0xD1B54A32D192ED02u) {
+    std::uint64_t x = (table[w] ^ flip ^ (wanted ? wanted[w] : 0)) & care[w];
+    x = (x ^ x >> 32) * factor;
+    h += x ^ x >> 29;
+  }
+  return h;
+}
+
+// Fills `known_`: divisors by their hash on the patterns of `care`, the first of equal ones, each in the polarity in
+// which the pattern `first_bit` of word `first_word` is 0.
+void ResubSearch::know_divisors(const Table& care, std::size_t first_word, std::uint64_t first_bit) {
+  if (care == known_care_) return;
+  known_care_ = care;
+  known_.assign(std::bit_ceil(2 * tables_.size() + 1), {0, kNobody});
+  for (std::uint32_t d = 0; d < tables_.size(); ++d) {
+    const std::uint64_t flip = tables_[d][first_word] & first_bit ? ~std::uint64_t{0} : 0;
+    Known& slot = slot_of(masked_hash(tables_[d], nullptr, flip, care));
+    if (slot.divisor == kNobody) slot.divisor = d;
+  }
+}
+
+ResubSearch::Known& ResubSearch::slot_of(std::uint64_t hash) {
+  std::size_t at = hash >> 20 & (known_.size() - 1);
+  while (known_[at].divisor != kNobody && known_[at].hash != hash) at = (at + 1) & (known_.size() - 1);
+  if (known_[at].divisor == kNobody) known_[at].hash = hash;
+  return known_[at];
+}
+
 // XOR: d xor wanted must be another divisor, on the patterns that matter.
 bool ResubSearch::one_xor(const Table& on, const Table& off, const std::function<bool(const Recipe&)>& offer) {
   Table care(words_);
@@ -77,24 +108,12 @@ bool ResubSearch::one_xor(const Table& on, const Table& off, const std::function
   while (first_word < words_ && !care[first_word]) ++first_word;
   if (first_word == words_) return true;
   const std::uint64_t first_bit = care[first_word] & -care[first_word];
-  // A hash of (table xor wanted) & care, in the polarity where the first pattern that matters is 0.
-  const auto hash = [&](std::size_t d, bool wanted) {
-    std::uint64_t h = 1;
-    const auto at = [&](std::size_t w) { return tables_[d][w] ^ (wanted ? on[w] : 0); };
-    const std::uint64_t flip = at(first_word) & first_bit ? ~std::uint64_t{0} : 0;
-    for (std::size_t w = 0; w < words_; ++w) {
-      h = (h ^ ((at(w) ^ flip) & care[w])) * 0x9E3779B97F4A7C15u;
-      h ^= h >> 29;
-    }
-    return h;
-  };
-  std::unordered_map<std::uint64_t, std::uint32_t> known;  // looked up, never iterated over
-  for (std::size_t d = 0; d < tables_.size(); ++d) known.try_emplace(hash(d, false), static_cast<std::uint32_t>(d));
+  know_divisors(care, first_word, first_bit);
   spent_ += 2 * words_ * tables_.size();
   for (std::uint32_t d = 0; d < tables_.size(); ++d) {
-    const auto other = known.find(hash(d, true));
-    if (other == known.end() || other->second <= d) continue;
-    const std::uint32_t e = other->second;
+    const std::uint64_t d_flip = (tables_[d][first_word] ^ on[first_word]) & first_bit ? ~std::uint64_t{0} : 0;
+    const std::uint32_t e = slot_of(masked_hash(tables_[d], on.data(), d_flip, care)).divisor;
+    if (e == kNobody || e <= d) continue;
     const bool flip = ((tables_[d][first_word] ^ tables_[e][first_word] ^ on[first_word]) & first_bit) != 0;
     bool right = true;
     for (std::size_t w = 0; w < words_ && right; ++w)

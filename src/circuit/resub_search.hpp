@@ -40,11 +40,22 @@ class ResubSearch {
   std::uint64_t word(std::uint32_t literal, std::size_t w) const {
     return tables_[literal / 2][w] ^ (literal & 1 ? ~std::uint64_t{0} : 0);
   }
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  struct Known {
+    std::uint64_t hash;
+    std::uint32_t divisor;
+  };
+  std::uint64_t masked_hash(const std::uint64_t* table, const std::uint64_t* wanted, std::uint64_t flip,
+                            const Table& care) const;
+  void know_divisors(const Table& care, std::size_t first_word, std::uint64_t first_bit);
+  Known& slot_of(std::uint64_t hash);
   bool meets(std::uint32_t literal, const Table& set);                 // some pattern in both
   bool both_meet(std::uint32_t x, std::uint32_t y, const Table& set);  // some pattern in all three
 
   std::vector<const std::uint64_t*> tables_;
   std::size_t words_;
+  std::vector<Known> known_;  // open addressing
+  Table known_care_;          // the patterns that known_ is about
   std::uint64_t spent_ = 0;
 };
 

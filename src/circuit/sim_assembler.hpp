@@ -26,12 +26,10 @@ class SimAssembler {
   }
   void op(Opcode code, int to, int a, const Memory& m) { vex_memory(to, a, k66, code, m); }
 
-  void begin_loop() {
-    loop_ = bytes_.size();
-    emit({0x48, 0x83, 0xE9, 0x20});  // sub rcx, 32
-  }
+  // From the last 32 bytes to the first; the offset stands 32 beyond, so that one fused subtract-and-jump ends the loop.
+  void begin_loop() { loop_ = bytes_.size(); }
   void end_loop() {
-    emit({0x48, 0x85, 0xC9, 0x0F, 0x85});  // test rcx, rcx; jnz loop
+    emit({0x48, 0x83, 0xE9, 0x20, 0x0F, 0x85});  // sub rcx, 32; jnz loop
     dword(static_cast<std::int32_t>(static_cast<std::int64_t>(loop_) - static_cast<std::int64_t>(bytes_.size()) - 4));
     emit({0xC5, 0xF8, 0x77, 0xC3});  // vzeroupper; ret
   }
@@ -61,7 +59,7 @@ class SimAssembler {
     } else {
       byte(static_cast<std::uint8_t>(0x80 | (reg & 7) << 3 | base));
     }
-    dword(m.displacement);
+    dword(m.indexed ? m.displacement - 32 : m.displacement);
   }
   std::vector<std::uint8_t> bytes_;
   std::size_t loop_ = 0;

@@ -15,6 +15,7 @@ namespace {
 constexpr int kRegisters = 16;
 constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kMostOps = 1u << 20;
+constexpr std::int64_t kMostDisplacement = std::numeric_limits<std::int32_t>::max();
 
 // Walks the program once, keeping values in registers; the one used furthest in the future leaves first.
 class Generator {
@@ -175,7 +176,7 @@ class Generator {
 
 bool fits(const std::vector<SimPlace>& places) {
   for (const SimPlace& place : places)
-    if (place.bytes != static_cast<std::int32_t>(place.bytes)) return false;
+    if (place.bytes - 32 != static_cast<std::int32_t>(place.bytes - 32) || place.bytes > kMostDisplacement) return false;
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "circuit/sim_interpreter.hpp"
 #include "circuit/sim_native.hpp"
 #include "circuit/sim_program.hpp"
+#include "circuit/sim_sharing.hpp"
 #include "circuit/sim_shift.hpp"
 #include "espalier/circuit/cell.hpp"
 #include "espalier/core/error.hpp"
@@ -23,8 +24,8 @@ constexpr std::size_t kMostTileRows = 64;
 }  // namespace
 
 // Everything fixed by circuit and board size. A tile is a band of rows; its arena (one a worker) holds, for each
-// channel that the circuit looks at, the tile's rows shifted west and east, then the fire mask, then room for the
-// engine.
+// channel that the circuit looks at, the tile's rows shifted west and east, then the values that rows of cells share,
+// then the fire mask, then room for the engine.
 struct Simulator::Plan {
   std::size_t height, width, row_words, plane_words;
   int channels;
@@ -36,9 +37,9 @@ struct Simulator::Plan {
     std::size_t west_word, east_word;  // in the arena
   };
   std::vector<Shifted> shifted;
-  std::size_t fire_word = 0, engine_word = 0, arena_words = 0;
-  SimProgram program;
-  std::unique_ptr<NativeCode> native;
+  std::size_t shared_word = 0, fire_word = 0, engine_word = 0, arena_words = 0, plane = 0;
+  SimProgram program, row_program;
+  std::unique_ptr<NativeCode> native, row_native;
   std::unique_ptr<SimInterpreter> interpreter;
   std::unique_ptr<Board> next;
 
@@ -50,13 +51,29 @@ struct Simulator::Plan {
     next = std::make_unique<Board>(h, w, channels);
     row_words = next->row_words();
     plane_words = next->plane_words();
-    program = sim_program(fires ? with_fire(cell) : cell);
-    lay_out(used_inputs());
-    make_engine(options);
+    const SimProgram whole = sim_program(fires ? with_fire(cell) : cell);
+    const std::vector<bool> used = used_inputs(whole);
+    program = whole;
+    if (may_be_native(options)) {
+      SharedRows shared = share_rows(whole, channels);
+      program = std::move(shared.cell);
+      row_program = std::move(shared.row);
+    }
+    lay_out(used);
+    if (may_be_native(options)) make_native();
+    if (!native) {  // the interpreter takes the program in one piece
+      program = whole;
+      row_program = {};
+      make_interpreter(options);
+    }
     arenas = std::make_unique<ScratchPool<Arena>>([words = arena_words] { return std::make_unique<Arena>(words); });
   }
 
-  std::vector<bool> used_inputs() const {
+  static bool may_be_native(const SimulatorOptions& options) {
+    return options.engine != SimulatorOptions::Engine::kInterpreter && options.word_bits == 0;
+  }
+
+  static std::vector<bool> used_inputs(const SimProgram& program) {
     std::vector<bool> used(program.inputs);
     for (const SimOp& op : program.ops) {
       if (op.code == SimCode::kZero || op.code == SimCode::kOnes) continue;
@@ -75,61 +92,76 @@ struct Simulator::Plan {
       }
       if (west || east) shifted.push_back({c, west, east, 0, 0});
     }
-    const std::size_t planes = std::max<std::size_t>(1, 2 * shifted.size());
+    const std::size_t planes = std::max<std::size_t>(1, 2 * shifted.size() + row_program.outputs.size());
     // Whole vectors in every tile but the last: a multiple of 8 rows is a multiple of 8 words.
     tile_rows = std::clamp<std::size_t>(kTileBytes / 8 / planes / row_words / 8 * 8, 8, kMostTileRows);
-    const std::size_t plane = ((tile_rows + 2) * row_words + 2 * Board::kSlackWords) / 8 * 8 + 8;
+    plane = ((tile_rows + 2) * row_words + 2 * Board::kSlackWords) / 8 * 8 + 8;
     for (Shifted& s : shifted) {
       s.west_word = arena_words;
       arena_words += s.west ? plane : 0;
       s.east_word = arena_words;
       arena_words += s.east ? plane : 0;
     }
+    shared_word = arena_words;
+    arena_words += plane * row_program.outputs.size();
     fire_word = arena_words;
     if (fires) arena_words += plane;
     engine_word = arena_words;
   }
 
-  // Places are relative to the tile's first row, in the board and in the arena's shifted rows (which begin a row
-  // above).
+  static std::int64_t bytes(std::size_t words) { return static_cast<std::int64_t>(words * 8); }
+
+  // Where a column of the patch stands, seen from the tile's first row. Row 0 is the one above: shifted rows begin there.
+  SimPlace place(std::size_t row, std::size_t column, int c) const {
+    if (column == 1) {
+      const std::size_t words = static_cast<std::size_t>(c) * plane_words + row * row_words;
+      return {SimPlace::kBoard, bytes(words) - bytes(row_words)};
+    }
+    const auto s = std::find_if(shifted.begin(), shifted.end(), [&](const Shifted& x) { return x.channel == c; });
+    if (s == shifted.end()) return {SimPlace::kArena, 0};  // never read
+    return {SimPlace::kArena, bytes((column == 0 ? s->west_word : s->east_word) + row * row_words)};
+  }
+
   std::vector<SimPlace> input_places() const {
     std::vector<SimPlace> places;
-    const auto bytes = [](std::size_t words) { return static_cast<std::int64_t>(words * 8); };
-    for (int p = 0; p < kPatch; ++p)
-      for (int c = 0; c < channels; ++c) {
-        const auto row = static_cast<std::size_t>(p / 3);
-        const auto s = std::find_if(shifted.begin(), shifted.end(), [&](const Shifted& x) { return x.channel == c; });
-        if (p % 3 == 1) {
-          const std::int64_t board_row = (p / 3 - 1) * bytes(row_words);
-          places.push_back({SimPlace::kBoard, bytes(static_cast<std::size_t>(c) * plane_words) + board_row});
-        } else if (s != shifted.end()) {
-          places.push_back({SimPlace::kArena, bytes((p % 3 == 0 ? s->west_word : s->east_word) + row * row_words)});
-        } else {
-          places.push_back({SimPlace::kArena, 0});  // never read
-        }
-      }
+    for (std::size_t p = 0; p < kPatch; ++p)
+      for (int c = 0; c < channels; ++c) places.push_back(place(p / 3, p % 3, c));
     if (fires) places.push_back({SimPlace::kArena, bytes(fire_word)});
+    for (std::size_t o = 0; o < row_program.outputs.size(); ++o)
+      for (std::size_t row = 0; row < 3; ++row)
+        places.push_back({SimPlace::kArena, bytes(shared_word + o * plane + row * row_words)});
+    return places;
+  }
+  std::vector<SimPlace> output_places() const {
+    std::vector<SimPlace> places;
+    for (int c = 0; c < channels; ++c)
+      places.push_back({SimPlace::kNext, bytes(static_cast<std::size_t>(c) * plane_words)});
     return places;
   }
 
-  void make_engine(const SimulatorOptions& options) {
-    using Engine = SimulatorOptions::Engine;
-    const std::vector<SimPlace> inputs = input_places();
-    std::vector<SimPlace> outputs;
-    for (int c = 0; c < channels; ++c)
-      outputs.push_back({SimPlace::kNext, static_cast<std::int64_t>(static_cast<std::size_t>(c) * plane_words * 8)});
-    const auto engine_bytes = static_cast<std::int64_t>(engine_word * 8);
-    if (options.engine != Engine::kInterpreter && options.word_bits == 0)
-      native = NativeCode::make(program, inputs, outputs, engine_bytes);
-    if (native) {
-      arena_words += native->spill_room() / 8;
-    } else {
-      if (options.engine == Engine::kNative)
-        fail("simulator", "a machine without AVX2 or executable pages", "x86-64 Linux with AVX2",
-             "use the interpreter");
-      interpreter = std::make_unique<SimInterpreter>(program, inputs, outputs, engine_bytes, options.word_bits);
-      arena_words += interpreter->slot_room() / 8;
+  void make_native() {
+    native = NativeCode::make(program, input_places(), output_places(), bytes(engine_word));
+    if (!native) return;
+    std::size_t spill_room = native->spill_room();
+    if (!row_program.ops.empty()) {
+      std::vector<SimPlace> inputs, outputs;
+      for (std::size_t column = 0; column < 3; ++column)
+        for (int c = 0; c < channels; ++c) inputs.push_back(place(0, column, c));
+      for (std::size_t o = 0; o < row_program.outputs.size(); ++o)
+        outputs.push_back({SimPlace::kArena, bytes(shared_word + o * plane)});
+      row_native = NativeCode::make(row_program, inputs, outputs, bytes(engine_word));
+      if (!row_native) return native.reset();
+      spill_room = std::max(spill_room, row_native->spill_room());
     }
+    arena_words += spill_room / 8;
+  }
+
+  void make_interpreter(const SimulatorOptions& options) {
+    if (options.engine == SimulatorOptions::Engine::kNative)
+      fail("simulator", "a machine without AVX2 or executable pages", "x86-64 Linux with AVX2", "use the interpreter");
+    interpreter =
+        std::make_unique<SimInterpreter>(program, input_places(), output_places(), bytes(engine_word), options.word_bits);
+    arena_words += interpreter->slot_room() / 8;
   }
 
   void run_tile(const Board& now, Board& into, std::size_t first_row, std::size_t rows, bool periodic,
@@ -143,6 +175,7 @@ struct Simulator::Plan {
     const auto* board = reinterpret_cast<const std::uint8_t*>(now.row(first_row, 0));
     auto* next_rows = reinterpret_cast<std::uint8_t*>(into.row(first_row, 0));
     auto* base = reinterpret_cast<std::uint8_t*>(arena.data());
+    if (row_native) row_native->run(base, board, next_rows, ((rows + 2) * row_words + 3) / 4 * 32);
     if (native)
       native->run(base, board, next_rows, words * 8);
     else
@@ -164,7 +197,7 @@ Simulator::~Simulator() = default;
 
 bool Simulator::native() const { return plan_->native != nullptr; }
 int Simulator::word_bits() const { return native() ? 256 : options_.word_bits ? options_.word_bits : widest_word(); }
-std::size_t Simulator::operations() const { return plan_->program.ops.size(); }
+std::size_t Simulator::operations() const { return plan_->program.ops.size() + plan_->row_program.ops.size(); }
 
 DeadRectangle Simulator::random_square(std::uint64_t seed, std::uint64_t step, std::size_t side, std::size_t height,
                                        std::size_t width) {
@@ -186,7 +219,7 @@ void Simulator::one_step(const Board& now, Board& next, const Pool& pool) {
   const std::size_t tiles = (plan.height + plan.tile_rows - 1) / plan.tile_rows;
   const std::size_t chunk_rows = plan.tile_rows * std::max<std::size_t>(1, tiles / 64);
   const double row_ns =
-      (plan.native ? 0.04 : 0.25) * static_cast<double>(plan.row_words * (plan.program.ops.size() + 8));
+      (plan.native ? 0.04 : 0.25) * static_cast<double>(plan.row_words * (plan.program.ops.size() + plan.row_program.ops.size() + 8));
   pool.for_chunks(plan.height, chunk_rows, row_ns, [&](Chunk rows) {
     auto arena = plan.arenas->borrow();
     for (std::size_t first = rows.begin; first < rows.end; first += plan.tile_rows)

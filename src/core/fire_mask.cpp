@@ -13,47 +13,64 @@ HWY_BEFORE_NAMESPACE();
 namespace espalier::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One supergroup: 16 words. The eight 32-bit lanes of a digit plane are handled as many at a time as fit.
-HWY_INLINE void fire_super(std::uint32_t first_index, FireMask::Key key, std::uint32_t threshold,
-                           std::uint64_t* HWY_RESTRICT out) {
-  const hn::CappedTag<std::uint32_t, 8> d;
-  const std::size_t N = hn::Lanes(d);
-  const auto first = hn::Set(d, FireMask::kFirst), second = hn::Set(d, FireMask::kSecond), mid = hn::Set(d, key.mid);
-  const auto ramp = hn::Mul(hn::Iota(d, 0), hn::Set(d, FireMask::kStride));
-  if (threshold == 0 || threshold >= 256) {
-    std::fill(out, out + FireMask::kSuperWords, threshold ? ~std::uint64_t{0} : 0);
-    return;
-  }
-  for (std::size_t lane = 0; lane < 8; lane += N) {
-    hn::Vec<decltype(d)> plane[16];
-    for (std::uint32_t p = 0; p < 16; ++p) {
-      const std::uint32_t index = first_index + p * 8 + static_cast<std::uint32_t>(lane);
-      auto x = hn::Add(ramp, hn::Set(d, index * FireMask::kStride + key.add));
-      x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), first);
-      x = hn::Mul(hn::Add(hn::Xor(x, hn::ShiftRight<15>(x)), mid), second);
-      plane[p] = hn::Xor(x, hn::ShiftRight<16>(x));
-    }
-    for (std::size_t group = 0; group < 4; ++group) {
-      const auto *high = plane + 4 * group, *next = plane + 4 * ((group + 1) % 4),
-                 *after = plane + 4 * ((group + 2) % 4);
-      // u < threshold, digit by digit from the lowest; the planes hold the digits of 255 - u.
-      auto below = hn::Zero(d);
-      for (int digit = 3; digit >= 0; --digit) {
-        const auto low = hn::Xor(next[digit], after[digit]);
-        below = threshold >> (3 - digit) & 1 ? hn::Or(low, below) : hn::And(low, below);
-      }
-      for (int digit = 3; digit >= 0; --digit)
-        below = threshold >> (7 - digit) & 1 ? hn::Or(high[digit], below) : hn::And(high[digit], below);
-      // Two 32-bit lanes make a word, the lower one first (little-endian, as every supported machine).
-      hn::StoreU(below, d, reinterpret_cast<std::uint32_t*>(out) + 8 * group + lane);
+// u < threshold for four groups, one more digit, from the lowest on: `digit(group)` holds that of 255 - u. The threshold
+// is `whole` or, where `up` is ones, whole + 1: a digit in which the two differ is chosen by `up`, as no branch could
+// foresee it; all other branches go the same way for a whole board.
+template <class V, class Digit>
+HWY_INLINE void add_digit(V* HWY_RESTRICT below, std::uint32_t whole, int k, V up, Digit digit) {
+  const bool one = whole >> k & 1, one_if_up = (whole + 1) >> k & 1;
+  if (one && one_if_up) {
+    for (std::size_t g = 0; g < 4; ++g) below[g] = hn::Or(digit(g), below[g]);
+  } else if (!one && !one_if_up) {
+    for (std::size_t g = 0; g < 4; ++g) below[g] = hn::And(digit(g), below[g]);
+  } else {
+    const V ones = one ? hn::Not(up) : up;
+    for (std::size_t g = 0; g < 4; ++g) {
+      const V d = digit(g);
+      below[g] = hn::Or(hn::And(d, below[g]), hn::And(ones, hn::Or(d, below[g])));
     }
   }
 }
 
+// One supergroup: 16 words. The eight 32-bit lanes of a digit plane are handled as many at a time as fit.
+HWY_INLINE void fire_super(std::uint32_t first_index, FireMask::Key key, std::uint32_t whole, bool round_up,
+                           std::uint64_t* HWY_RESTRICT out) {
+  const hn::CappedTag<std::uint32_t, 8> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::size_t N = hn::Lanes(d);
+  const V first = hn::Set(d, FireMask::kFirst), second = hn::Set(d, FireMask::kSecond), mid = hn::Set(d, key.mid);
+  const V up = hn::Set(d, round_up ? ~std::uint32_t{0} : 0), plane_stride = hn::Set(d, 8 * FireMask::kStride);
+  for (std::size_t lane = 0; lane < 8; lane += N) {
+    V plane[16];
+    V start = hn::Add(hn::Mul(hn::Iota(d, 0), hn::Set(d, FireMask::kStride)),
+                      hn::Set(d, (first_index + static_cast<std::uint32_t>(lane)) * FireMask::kStride + key.add));
+    for (std::uint32_t p = 0; p < 16; ++p, start = hn::Add(start, plane_stride)) {
+      V x = hn::Mul(hn::Xor(start, hn::ShiftRight<16>(start)), first);
+      x = hn::Mul(hn::Add(hn::Xor(x, hn::ShiftRight<15>(x)), mid), second);
+      plane[p] = hn::Xor(x, hn::ShiftRight<16>(x));
+    }
+    V below[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    for (int k = 0; k < 4; ++k)
+      add_digit(below, whole, k, up, [&](std::size_t g) HWY_ATTR {
+        return hn::Xor(plane[4 * ((g + 1) % 4) + 3 - k], plane[4 * ((g + 2) % 4) + 3 - k]);
+      });
+    for (int k = 4; k < 8; ++k)
+      add_digit(below, whole, k, up, [&](std::size_t g) HWY_ATTR { return plane[4 * g + 7 - k]; });
+    // Two 32-bit lanes make a word, the lower one first (little-endian, as every supported machine).
+    for (std::size_t g = 0; g < 4; ++g) hn::StoreU(below[g], d, reinterpret_cast<std::uint32_t*>(out) + 8 * g + lane);
+  }
+}
+
 void fire_supers(const FireMask& mask, std::uint64_t super, std::size_t count, std::uint64_t* HWY_RESTRICT out) {
-  for (std::size_t i = 0; i < count; ++i)
-    fire_super(static_cast<std::uint32_t>(super + i) * 128, mask.key(), mask.threshold(super + i),
-               out + i * FireMask::kSuperWords);
+  const std::uint32_t whole = mask.whole();
+  const FireMask::Key key = mask.key();
+  for (std::size_t i = 0; i < count; ++i, out += FireMask::kSuperWords) {
+    const std::uint32_t threshold = mask.threshold(super + i);
+    if (threshold == 0 || threshold >= 256)
+      std::fill(out, out + FireMask::kSuperWords, threshold ? ~std::uint64_t{0} : 0);
+    else
+      fire_super(static_cast<std::uint32_t>(super + i) * 128, key, whole, threshold != whole, out);
+  }
 }
 
 }  // namespace espalier::HWY_NAMESPACE

@@ -69,6 +69,10 @@ class TemporaryFile {
     const std::filesystem::path target(path);
     if (target.filename().empty() || target.filename() == "." || target.filename() == "..")
       fail("write file", fmt::format("\"{}\"", path), "the name of a file");
+    // Renaming would put a plain file in the place of a device.
+    struct stat there {};
+    if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+      fail("write file", fmt::format("\"{}\", a device or pipe", path), "the name of a file");
     folder_ = target.has_parent_path() ? target.parent_path().string() : ".";
     do {
       name_ = fmt::format("{}/.{}{}{}-{}", folder_, target.filename().string(), kTemporaryMark, getpid(),

@@ -1,5 +1,5 @@
-// Benchmarks of the circuit room: Conway's rule (26 gates) on boards, the exported C of the same circuit beside it,
-// and simplification of a large netlist.
+// Benchmarks of the circuit room: Conway's rule on boards, as a trained model computes it (35 gates) and written by hand
+// (26), the exported C of the same circuits beside them, and simplification of large netlists.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -8,19 +8,21 @@
 #include "espalier/circuit/cell.hpp"
 #include "espalier/circuit/evaluate.hpp"
 #include "espalier/circuit/export.hpp"
+#include "espalier/circuit/import.hpp"
 #include "espalier/circuit/simplify.hpp"
 #include "espalier/circuit/simulator.hpp"
 #include "espalier/core/error.hpp"
 #include "espalier/core/hash.hpp"
 #include "espalier/io/files.hpp"
 #include "tasks/bench_makers.hpp"
+#include "tasks/trained_life.hpp"
 
 namespace espalier {
 namespace {
 
 struct Play {
-  Play(std::size_t side, const SimulatorOptions& options)
-      : board(side, side, 1), simulator(life_cell(), side, side, options) {
+  Play(const Netlist& cell, std::size_t side, const SimulatorOptions& options)
+      : board(side, side, 1), simulator(cell, side, side, options) {
     board.randomize(1);
   }
   Board board;
@@ -45,17 +47,17 @@ BenchReference plain_life() {
           }};
 }
 
-BenchCase play_case(const char* name, const char* unit, std::size_t side, int steps, double per_cell,
-                    const SimulatorOptions& options) {
+BenchCase play_case(const char* name, const char* unit, const Netlist& cell, std::size_t side, int steps,
+                    double per_cell, const SimulatorOptions& options) {
   const double cells = static_cast<double>(side * side) * steps;
   // A plane is read and written every step.
   BenchCase c{name, unit, per_cell * cells, 0, cells / 4, [=] {
-                const auto play = std::make_shared<Play>(side, options);
+                const auto play = std::make_shared<Play>(cell, side, options);
                 return BenchBody{[play, steps](const Pool& pool) {
                                    play->simulator.run(play->board, static_cast<std::uint64_t>(steps), pool);
                                  },
                                  [=](const Pool& pool) {
-                                   Play fresh(side, options);
+                                   Play fresh(cell, side, options);
                                    fresh.simulator.run(fresh.board, 5, pool);
                                    return fresh.board.hash();
                                  }};
@@ -68,7 +70,8 @@ BenchCase play_case(const char* name, const char* unit, std::size_t side, int st
 class CompiledC {
  public:
   using Step = void (*)(const std::uint64_t*, std::uint64_t*, std::size_t, std::size_t, int);
-  explicit CompiledC(const Netlist& cell) {
+  explicit CompiledC(Netlist cell) {
+    cell.name = "life";
     const CSource c = export_c(cell, "life.h");
     write_atomically(folder_.file("life.c"), std::string_view(c.source));
     write_atomically(folder_.file("life.h"), std::string_view(c.header));
@@ -100,10 +103,10 @@ class CompiledC {
   Step step_ = nullptr;
 };
 
-BenchCase exported_c_case(std::size_t side, int steps) {
+BenchCase exported_c_case(const char* name, const Netlist& cell, std::size_t side, int steps) {
   const double cells = static_cast<double>(side * side) * steps;
-  return {"circuit/life-512-exported-c", "cells/s", cells, 0, cells / 4, [=] {
-            const auto c = std::make_shared<CompiledC>(life_cell());
+  return {name, "cells/s", cells, 0, cells / 4, [=] {
+            const auto c = std::make_shared<CompiledC>(cell);
             Board board(side, side, 1);
             board.randomize(1);
             const auto start = std::make_shared<std::vector<std::uint64_t>>(board.row(0, 0),
@@ -120,7 +123,10 @@ BenchCase exported_c_case(std::size_t side, int steps) {
           }};
 }
 
+// Layers of gates that need both of their inputs: the other types would fold most of it away.
 Netlist layered(int width, int layers) {
+  constexpr Gate kBoth[] = {Gate::kAnd, Gate::kAAndNotB, Gate::kNotAAndB, Gate::kXor,     Gate::kOr,
+                            Gate::kNor, Gate::kXnor,     Gate::kAOrNotB,  Gate::kNotAOrB, Gate::kNand};
   const Random random(1, Purpose::kTrial);
   Netlist n;
   std::vector<Net> layer;
@@ -129,7 +135,7 @@ Netlist layered(int width, int layers) {
   for (int l = 0; l < layers; ++l) {
     std::vector<Net> next;
     for (int g = 0; g < width; ++g) {
-      const Gate gate = static_cast<Gate>(random.choice(draw++, kGates));
+      const Gate gate = kBoth[random.choice(draw++, std::size(kBoth))];
       const Net a = layer[random.choice(draw++, layer.size())], b = layer[random.choice(draw++, layer.size())];
       next.push_back(n.add_gate(gate, a, b));
     }
@@ -153,12 +159,18 @@ void add_circuit_bench(BenchList& cases) {
   SimulatorOptions synchronous, asynchronous, interpreted;
   asynchronous.fire_rate = 0.6;
   interpreted.engine = SimulatorOptions::Engine::kInterpreter;
-  cases.push_back(play_case("circuit/life-512", "cells/s", 512, 200, 1, synchronous));
-  cases.push_back(play_case("circuit/life-512-async", "cells/s", 512, 100, 1, asynchronous));
-  cases.push_back(play_case("circuit/life-512-interpreted", "cells/s", 512, 50, 1, interpreted));
-  if (!find_program("cc").empty()) cases.push_back(exported_c_case(512, 50));
-  const auto gates = static_cast<double>(life_cell().gates.size());
-  cases.push_back(play_case("circuit/life-4096-gates", "gates/s", 4096, 5, gates, synchronous));
+  const Netlist trained = import_json(kTrainedLife, "trained_life"), written = life_cell();
+  const bool compiler = !find_program("cc").empty();
+  cases.push_back(play_case("circuit/trained-512", "cells/s", trained, 512, 200, 1, synchronous));
+  cases.push_back(play_case("circuit/trained-512-async", "cells/s", trained, 512, 100, 1, asynchronous));
+  if (compiler) cases.push_back(exported_c_case("circuit/trained-512-exported-c", trained, 512, 50));
+  cases.push_back(play_case("circuit/life-512", "cells/s", written, 512, 200, 1, synchronous));
+  cases.push_back(play_case("circuit/life-512-async", "cells/s", written, 512, 100, 1, asynchronous));
+  cases.push_back(play_case("circuit/life-512-interpreted", "cells/s", written, 512, 50, 1, interpreted));
+  if (compiler) cases.push_back(exported_c_case("circuit/life-512-exported-c", written, 512, 50));
+  const auto gates = static_cast<double>(trained.gates.size());
+  cases.push_back(play_case("circuit/trained-4096", "cells/s", trained, 4096, 5, 1, synchronous));
+  cases.push_back(play_case("circuit/trained-4096-gates", "gates/s", trained, 4096, 5, gates, synchronous));
   cases.push_back(simplify_case("circuit/simplify-5000", 250, 20));
   cases.push_back(simplify_case("circuit/simplify-100000", 5000, 20));
 }

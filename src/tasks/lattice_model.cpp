@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "espalier/circuit/cell.hpp"
 #include "espalier/circuit/simplify.hpp"
 #include "espalier/core/error.hpp"
@@ -29,7 +31,8 @@ bool is_lattice_model(const SafetensorsFile& file) {
   return kind != file.metadata.end() && kind->second == "logic automaton";
 }
 
-LatticeModel load_lattice_model(const std::string& path) {
+LatticeModel load_lattice_model(const std::string& given) {
+  const std::string path = std::filesystem::is_directory(given) ? given + "/model.safetensors" : given;
   const SafetensorsFile file = read_safetensors(path);
   if (!is_lattice_model(file))
     fail("load model", fmt::format("{}, which holds no logic automaton", path),

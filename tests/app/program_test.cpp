@@ -1,6 +1,8 @@
 // Help, version, lists, info and bench.
 #include "app/program.hpp"
 
+#include <set>
+
 namespace espalier {
 namespace {
 
@@ -50,6 +52,26 @@ TEST(Info, TellsWhatIsInAModel) {
   const auto j = run({"info", "--json", model}).json();
   EXPECT_TRUE(j.at("tensors").contains("update.0"));
   EXPECT_EQ(j.at("metadata").at("config").at("task"), "checkerboard-small");
+}
+
+TEST(Run, TakesAModelOrItsFolderAndGivesTheSameBoardForAnyNumberOfThreads) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);
+  std::set<std::string> hashes;
+  for (const std::string& model : {folder / "run", folder / "run/model.safetensors"})
+    for (const char* threads : {"1", "2"}) {
+      const auto j = run({"run", model, "--size", "40x100", "--steps", "9", "--async", "0.5", "--damage", "3,4,5,6",
+                          "--threads", threads, "--quiet", "--json"})
+                         .json();
+      EXPECT_EQ(j.at("height"), 40);
+      EXPECT_EQ(j.at("steps"), 9);
+      hashes.insert(j.at("board_hash").get<std::string>());
+    }
+  EXPECT_EQ(hashes.size(), 1u);
+  expect_one_line(run({"run", folder / "none"}), 1, {"none"});
+  expect_one_line(run({"run", folder.path()}), 1, {"model.safetensors"});
+  expect_one_line(run({"run", folder / "run", "--size", "0x5"}), 2, {"0x5"});
+  expect_one_line(run({"run", folder / "run", "--async", "7"}), 2, {"--async"});
 }
 
 TEST(Info, RefusesWhatIsNoModel) {

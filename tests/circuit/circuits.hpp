@@ -7,6 +7,7 @@
 
 #include "espalier/circuit/cell.hpp"
 #include "espalier/circuit/evaluate.hpp"
+#include "espalier/circuit/simplify.hpp"
 #include "espalier/circuit/netlist.hpp"
 #include "espalier/core/random.hpp"
 
@@ -57,14 +58,15 @@ inline Netlist layered_netlist(std::uint64_t seed, int inputs, int width, int la
   return n;
 }
 
-// Conway's rule as a naive program would write it: for every count, every way to reach it. Hundreds of gates.
-inline Netlist clumsy_life() {
+// A cell that lives on two or three living neighbours of those given and is born of three, as a naive program would
+// write it: for every count, every way to reach it.
+inline Netlist clumsy_rule(const std::vector<Net>& neighbours) {
   Netlist n = empty_cell(1);
   // exactly[k]: of the neighbours seen so far, k are alive (k up to 4, more do not matter).
   std::vector<Net> exactly(5);
   exactly[0] = n.add_constant(true);
   for (int k = 1; k < 5; ++k) exactly[static_cast<std::size_t>(k)] = n.add_constant(false);
-  for (const Net neighbour : {0u, 1u, 2u, 3u, 5u, 6u, 7u, 8u}) {
+  for (const Net neighbour : neighbours) {
     std::vector<Net> next(5);
     for (std::size_t k = 0; k < 5; ++k) {
       const Net stay = n.add_gate(Gate::kAAndNotB, exactly[k], neighbour);
@@ -77,6 +79,17 @@ inline Netlist clumsy_life() {
   const Net survives = n.add_gate(Gate::kAnd, exactly[2], 4);
   n.add_output("next0", n.add_gate(Gate::kOr, survives, exactly[3]));
   return n;
+}
+
+// Conway's own: 159 gates. The small one looks at four neighbours, and is simplified in no time.
+inline Netlist clumsy_life() { return clumsy_rule({0, 1, 2, 3, 5, 6, 7, 8}); }
+inline Netlist clumsy_small() { return clumsy_rule({1, 3, 5, 7}); }
+
+// Without most of the walks of resubstitution: for tests that need some simplified circuit.
+inline Netlist simplify_quickly(const Netlist& n) {
+  SimplifyOptions options;
+  options.resubstitute_options.walks = 3;
+  return simplify(n, options);
 }
 
 inline bool conway(const std::vector<bool>& patch) {

@@ -74,6 +74,8 @@ TEST(ImportAiger, NamesThePlaceOfEveryMistake) {
   EXPECT_THAT(refusal("aag 4 2 0 1 2\n2\n4\n6\n6 2 8\n8 6 4\n"), AllOf(HasSubstr("cycle"), HasSubstr("line")));
   EXPECT_THAT(refusal("aag 3 2 0 1 1\n2\n2\n6\n6 2 4\n"), HasSubstr("defined again"));
   EXPECT_THAT(refusal("aag 3 2 0 1 1\n2\n3\n6\n6 2 4\n"), HasSubstr("file:3"));
+  // One input more than declared: its line is taken for the output, and the next for a gate.
+  EXPECT_THAT(refusal("aag 4 2 0 1 1\n2\n4\n6\n8\n8 2 4\n"), AllOf(HasSubstr("file:5"), HasSubstr("numbers")));
   EXPECT_THAT(refusal("aag 3 2 0 1 1\n2\n4\n6\n"), HasSubstr("cut short"));
   EXPECT_THAT(refusal("aag 3 2 0 1 1\n2\n4\n6\n6 2 4\ni2 extra\n"), AllOf(HasSubstr("file:6"), HasSubstr("symbol")));
   EXPECT_THAT(refusal("aag 3 1 1 1 1\n2\n4 6\n6\n6 2 4\n"), HasSubstr("latches"));

@@ -146,6 +146,15 @@ TEST(Files, APipeIsRefusedInsteadOfWaitedFor) {
   EXPECT_THAT(message_of<Error>([&] { read_text(folder / "pipe"); }), HasSubstr("a pipe or device"));
 }
 
+TEST(Files, ADeviceOrPipeIsNeverReplaced) {
+  const TempFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(pipe, std::string_view("text")); }),
+              testing::HasSubstr("a device or pipe"));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
 TEST(Files, LeftoversOfDeadWritersAreSweptAndOthersStay) {
   const TempFolder folder;
   const pid_t child = fork();

@@ -51,6 +51,7 @@ class FireMask {
   std::uint32_t threshold(std::uint64_t super) const {
     return whole_ + (hash(static_cast<std::uint32_t>(super), rounding_) < fraction_ ? 1 : 0);
   }
+  std::uint32_t whole() const { return whole_; }  // every threshold is this or one more
   Key key() const { return bits_; }
 
  private:

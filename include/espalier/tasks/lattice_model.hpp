@@ -22,7 +22,8 @@ struct LatticeModel {
   Netlist quick_cell() const;
 };
 
-LatticeModel load_lattice_model(const std::string& path);
+// Of a model.safetensors, or of the run's folder that holds one.
+LatticeModel load_lattice_model(const std::string& given);
 // Whether the file holds one (and not, say, a graph network).
 bool is_lattice_model(const SafetensorsFile& file);
 
