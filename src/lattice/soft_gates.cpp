@@ -30,7 +30,7 @@ SoftGates::SoftGates(const Automaton& automaton)
 
 void SoftGates::forward(const Parameters& parameters, const SoftChoice& choice, const Pool& pool) {
   inverse_temperature_ = 1.0f / choice.temperature;
-  if (choice.gumbel_scale > 0) add_noise(parameters.values(), choice, pool);
+  if (choice.gumbel_scale > 0) add_gumbel_noise(parameters.values(), choice, pool, noisy_);
   const float* logits = choice.gumbel_scale > 0 ? noisy_.data() : parameters.values().data();
   pool.for_chunks(row_.size(), kGateChunk, kForwardNs, [&](Chunk chunk) {
     gate_softmax_forward(static_cast<int>(chunk.end - chunk.begin), logits, &row_[chunk.begin], inverse_temperature_,
@@ -38,14 +38,15 @@ void SoftGates::forward(const Parameters& parameters, const SoftChoice& choice, 
   });
 }
 
-void SoftGates::add_noise(std::span<const float> logits, const SoftChoice& choice, const Pool& pool) {
+void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, const Pool& pool,
+                      AlignedVector<float>& noisy) {
   constexpr std::size_t kGroup = 32;  // numbers a group of the noise kernel
-  noisy_.resize((logits.size() + kGroup - 1) / kGroup * kGroup);
-  pool.for_chunks(noisy_.size() / kGroup, kGateChunk / 2, 2 * kGumbelNs, [&](Chunk chunk) {
+  noisy.resize((logits.size() + kGroup - 1) / kGroup * kGroup);
+  pool.for_chunks(noisy.size() / kGroup, kGateChunk / 2, 2 * kGumbelNs, [&](Chunk chunk) {
     gumbel_noise(choice.seed, choice.step, static_cast<std::uint32_t>(chunk.begin),
-                 static_cast<int>(chunk.end - chunk.begin), &noisy_[chunk.begin * kGroup]);
+                 static_cast<int>(chunk.end - chunk.begin), &noisy[chunk.begin * kGroup]);
     const std::size_t end = std::min(chunk.end * kGroup, logits.size());
-    for (std::size_t i = chunk.begin * kGroup; i < end; ++i) noisy_[i] = logits[i] + choice.gumbel_scale * noisy_[i];
+    for (std::size_t i = chunk.begin * kGroup; i < end; ++i) noisy[i] = logits[i] + choice.gumbel_scale * noisy[i];
   });
 }
 

@@ -1,4 +1,7 @@
 #include "espalier/logic/gate_kernels.hpp"
+
+#include <algorithm>
+
 #include "espalier/logic/gates.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -53,10 +56,10 @@ void softmax_forward(int gates, const float* logits, const std::int32_t* row, fl
     }
     const Vec top = hn::MaxOfLanes(d, largest);
     for (int i = 0; i < kVectors; ++i) x[i] = hn::Exp(d, hn::Mul(hn::Sub(x[i], top), scale));
-    const Vec one_over = hn::Set(d, 1.0f / sum16(x));
+    const Vec total = hn::Set(d, sum16(x));
     Vec sums[4][kParts];
     for (int i = 0; i < kVectors; ++i) {
-      x[i] = hn::Mul(x[i], one_over);
+      x[i] = hn::Div(x[i], total);
       hn::Store(x[i], d, p + i * kWidth);
     }
     for (int k = 0; k < 4; ++k)
@@ -74,11 +77,15 @@ void softmax_backward(int gates, const float* p, const float* dc, const std::int
   const Vec scale = hn::Set(d, inverse_temperature);
   for (int g = 0; g < gates; ++g, p += kGates, dc += 4) {
     float* dl = dlogits + static_cast<std::ptrdiff_t>(row[g]) * kGates;
+    // dp counts from that of the likeliest gate: where one gate has nearly all of p, dp less its mean would
+    // otherwise be a small difference of large numbers.
+    const auto& base = kGateCoefficients[std::max_element(p, p + kGates) - p];
     Vec dp[kVectors], weighted[kVectors];
     for (int i = 0; i < kVectors; ++i) {
-      dp[i] = hn::Mul(hn::Set(d, dc[0]), hn::Load(d, kColumns.column[0] + i * kWidth));
-      for (int k = 1; k < 4; ++k)
-        dp[i] = hn::MulAdd(hn::Set(d, dc[k]), hn::Load(d, kColumns.column[k] + i * kWidth), dp[i]);
+      dp[i] = hn::Zero(d);
+      for (int k = 0; k < 4; ++k)
+        dp[i] = hn::MulAdd(hn::Set(d, dc[k]),
+                           hn::Sub(hn::Load(d, kColumns.column[k] + i * kWidth), hn::Set(d, base[k])), dp[i]);
       weighted[i] = hn::Mul(hn::Load(d, p + i * kWidth), dp[i]);
     }
     const Vec mean = hn::Set(d, sum16(weighted));

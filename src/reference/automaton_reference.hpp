@@ -24,21 +24,25 @@ template <class T>
 SoftGate<T> soften(const T* logits, T temperature) {
   SoftGate<T> gate{};
   const T top = *std::max_element(logits, logits + kGates);
-  T total = 0;
+  // Sums in double: a rounding error in a coefficient is the same in every layer and step, and adds up.
+  double total = 0, c[4] = {};
   for (int i = 0; i < kGates; ++i) total += gate.p[i] = std::exp((logits[i] - top) / temperature);
   for (int i = 0; i < kGates; ++i) {
-    gate.p[i] /= total;
-    for (int k = 0; k < 4; ++k) gate.c[k] += gate.p[i] * kGateCoefficients[i][k];
+    gate.p[i] = static_cast<T>(gate.p[i] / total);
+    for (int k = 0; k < 4; ++k) c[k] += gate.p[i] * static_cast<double>(kGateCoefficients[i][k]);
   }
+  for (int k = 0; k < 4; ++k) gate.c[k] = static_cast<T>(c[k]);
   return gate;
 }
 
-// dl_i = p_i (dp_i - sum_j p_j dp_j) / temperature, dp = M dc.
+// dl_i = p_i (dp_i - sum_j p_j dp_j) / temperature, dp = M dc; dp counts from that of the likeliest gate, or little
+// would be left of the difference where one gate has nearly all of p.
 template <class T>
 void soften_backward(const SoftGate<T>& gate, const T* dc, T temperature, T* dlogits) {
   T dp[kGates] = {}, mean = 0;
+  const auto& base = kGateCoefficients[std::max_element(gate.p, gate.p + kGates) - gate.p];
   for (int i = 0; i < kGates; ++i) {
-    for (int k = 0; k < 4; ++k) dp[i] += kGateCoefficients[i][k] * dc[k];
+    for (int k = 0; k < 4; ++k) dp[i] += (kGateCoefficients[i][k] - base[k]) * dc[k];
     mean += gate.p[i] * dp[i];
   }
   for (int i = 0; i < kGates; ++i) dlogits[i] += gate.p[i] * (dp[i] - mean) / temperature;

@@ -50,7 +50,7 @@ void LatticeObjective::begin_step(std::uint64_t step, double progress, double la
 double LatticeObjective::accumulate(std::uint64_t batch, const Pool& pool, PhaseSeconds& phases) {
   batch_ = batch;
   problem_.data.draw(batch, initial_, target_);
-  if (problem_.use_reference) return accumulate_reference();
+  if (problem_.use_reference) return accumulate_reference(pool);
   const double start = seconds_now();
   gates_.forward(parameters_, choice_, pool);
   rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
@@ -66,8 +66,14 @@ double LatticeObjective::accumulate(std::uint64_t batch, const Pool& pool, Phase
   return loss;
 }
 
-double LatticeObjective::accumulate_reference() {
-  reference::AutomatonReference<float> r(automaton_, parameters_.values(), choice_.temperature);
+double LatticeObjective::accumulate_reference(const Pool& pool) {
+  std::span<const float> logits = parameters_.values();
+  AlignedVector<float> noisy;
+  if (choice_.gumbel_scale > 0) {
+    add_gumbel_noise(logits, choice_, pool, noisy);
+    logits = {noisy.data(), logits.size()};
+  }
+  reference::AutomatonReference<float> r(automaton_, logits, choice_.temperature);
   r.forward(problem_.rollout, initial_, seed_, static_cast<std::uint32_t>(batch_));
   const double loss = r.loss(target_, problem_.loss_channels);
   const std::vector<float> gradients = r.backward();

@@ -79,9 +79,6 @@ LatticeProblem make_lattice_problem(const Json& c, std::uint64_t seed, const std
   p.rollout = {c.at("batch"), c.at("height"), c.at("width"), c.at("steps"), c.at("fire-rate")};
   p.recipe = recipe_from(c);
   p.use_reference = c.at("reference");
-  if (p.use_reference && (p.recipe.gumbel > 0 || p.recipe.gumbel_final > 0))
-    fail("reference", "Gumbel noise with --reference", "one or the other",
-         "the plain code knows no noise: --gumbel 0 --gumbel-final 0");
   if (task == "life") {
     p.data = life_data(p.rollout, seed);
   } else if (task.starts_with("checkerboard")) {

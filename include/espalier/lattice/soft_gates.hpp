@@ -25,6 +25,10 @@ struct SoftChoice {
   std::uint32_t step = 0;
 };
 
+// noisy = logits + scale * Gumbel noise of the choice's seed and step.
+void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, const Pool& pool,
+                      AlignedVector<float>& noisy);
+
 class SoftGates {
  public:
   explicit SoftGates(const Automaton& automaton);
@@ -51,9 +55,6 @@ class SoftGates {
   std::size_t perceive_scratch(int channels) const;  // floats
 
  private:
-  // noisy_ = logits + scale * Gumbel noise.
-  void add_noise(std::span<const float> logits, const SoftChoice& choice, const Pool& pool);
-
   const Automaton& automaton_;
   PerceiveLayers layers_;
   std::optional<PerceiveTree> tree_;  // when the kernels are trees

@@ -58,7 +58,7 @@ class LatticeObjective : public Objective {
   const LatticeProblem& problem() const { return problem_; }
 
  private:
-  double accumulate_reference();
+  double accumulate_reference(const Pool& pool);
 
   LatticeProblem problem_;
   std::uint64_t seed_;
