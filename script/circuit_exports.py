@@ -207,10 +207,17 @@ def check_exports(model, used, run, run_json):
         (folder / "main.mjs").write_text(JS_MAIN)
         found["js"] = foreign.agrees(["node", folder / "main.mjs"], 32) or "NOT equal"
 
-        # The testbench of the circuit as trained, its vectors and boards, on the modules of the simplified one.
+        # The testbench of the circuit as trained, its vectors and boards, on the modules of the simplified one; and what
+        # yosys makes of the cell, read back.
         export("verilog", "model.v")
         export("verilog", "raw.v", "--raw")
         subprocess.run(["iverilog", "-g2001", "-o", "bench", "model.v", "raw_tb.v"], cwd=folder, check=True)
         said = subprocess.run(["vvp", "-n", "bench"], cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
-        found["verilog"] = "vectors and boards of the testbench" if "PASS" in said and "FAIL" not in said else "NOT equal"
+        passed = "PASS" in said and "FAIL" not in said
+        subprocess.run(["yosys", "-q", "-p", "read_verilog model.v; synth -lut 6 -top model; tee -o stat.json stat -json; "
+                        "write_blif luts.blif"], cwd=folder, stdout=subprocess.DEVNULL, check=True)
+        stat = (folder / "stat.json").read_text()
+        cells = json.loads(stat[stat.index("{"):])["modules"]["\\model"]["num_cells_by_type"]
+        mapped = f"{cells.get('$lut', 0)} LUT6 {proved(folder / 'luts.blif')}"
+        found["verilog"] = f"testbench; {mapped}" if passed and mapped.endswith(" proved") else f"NOT equal: {said} {mapped}"
     return found

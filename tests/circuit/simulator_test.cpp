@@ -8,6 +8,7 @@
 #include "espalier/circuit/simplify.hpp"
 #include "espalier/core/error.hpp"
 #include "espalier/core/fire_mask.hpp"
+#include "logic/each_target.hpp"
 
 namespace espalier {
 namespace {
@@ -190,6 +191,27 @@ TEST(Simulator, ValuesSharedByRowsChangeNoBoard) {
   if (Simulator(life_cell(), 8, 8).native()) {
     EXPECT_GT(shared, 20u);
   }
+}
+
+TEST(Simulator, GivesTheSameBoardWithEveryInstructionSet) {
+  const Pool pool(1);
+  for (const std::size_t width : {70u, 256u})
+    for (const bool periodic : {true, false})
+      for (const Engine engine : {Engine::kAuto, Engine::kInterpreter}) {
+        SimulatorOptions options;
+        options.periodic = periodic;
+        options.fire_rate = engine == Engine::kAuto ? 1.0 : 0.6;
+        options.engine = engine;
+        Board expected(11, width, 1);
+        expected.randomize(2);
+        const Board start = expected;
+        for (std::uint64_t s = 0; s < 2; ++s) expected = plain_step(life_cell(), expected, options, s);
+        for_each_target([&] {
+          Board board = start;
+          Simulator(life_cell(), 11, width, options).run(board, 2, pool);
+          EXPECT_TRUE(board == expected) << width << " periodic " << periodic;
+        });
+      }
 }
 
 TEST(Simulator, GivesTheSameBoardForAnyNumberOfThreads) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "logic/each_target.hpp"
+
 namespace espalier {
 namespace {
 
@@ -16,14 +18,17 @@ std::vector<std::uint64_t> mask(std::uint64_t seed, std::uint32_t step, double r
   return out;
 }
 
+// Rates on both sides of every digit of rate x 256, and between its whole numbers.
 TEST(FireMask, VectorCodeEqualsThePlainDefinitionAtAnyOffset) {
-  for (const double rate : {0.0, 0.1, 0.5, 0.6, 0.999, 1.0})
-    for (const std::uint64_t first : {0u, 1u, 5u, 16u, 1000003u})
-      for (const std::size_t words : {1u, 7u, 16u, 33u, 100u}) {
-        const FireMask fire(42, 7, rate);
-        const auto fast = mask(42, 7, rate, words, first);
-        for (std::size_t i = 0; i < words; ++i) ASSERT_EQ(fast[i], fire.word(first + i)) << rate << " " << first + i;
-      }
+  for_each_target([] {
+    for (const double rate : {0.0, 0.001, 0.1, 127.5 / 256, 0.5, 0.6, 191.3 / 256, 0.998, 0.999, 1.0})
+      for (const std::uint64_t first : {0u, 1u, 5u, 16u, 1000003u})
+        for (const std::size_t words : {1u, 7u, 16u, 33u, 100u}) {
+          const FireMask fire(42, 7, rate);
+          const auto fast = mask(42, 7, rate, words, first);
+          for (std::size_t i = 0; i < words; ++i) ASSERT_EQ(fast[i], fire.word(first + i)) << rate << " " << first + i;
+        }
+  });
 }
 
 TEST(FireMask, FiresAtTheRate) {
