@@ -9,6 +9,8 @@
 // After highway.h, by its own rule.
 #include <hwy/contrib/math/math-inl.h>
 
+#include <algorithm>
+
 #include "espalier/graph/activation.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -47,6 +49,13 @@ HWY_INLINE Vec slope(Activation f, Vec a) {
   return one;
 }
 
+// Rows of edges soon to come: nodes are visited in order, so their edges are the next in the list.
+constexpr std::uint32_t kAhead = 16;
+template <std::size_t kWidth>
+HWY_INLINE void fetch(const float* row) {
+  for (std::size_t line = 0; line < kWidth; line += 16) __builtin_prefetch(row + line);
+}
+
 // One node, kWidth lanes of its row (already offset by the caller).
 template <std::size_t kWidth>
 HWY_INLINE void forward_tile(const DagView& view, std::size_t v, float* HWY_RESTRICT a) {
@@ -55,6 +64,7 @@ HWY_INLINE void forward_tile(const DagView& view, std::size_t v, float* HWY_REST
   for (std::size_t t = 0; t < kCount; ++t) sum[t] = hn::Zero(d);
   for (std::uint32_t e = view.in_offsets[v]; e < view.in_offsets[v + 1]; ++e) {
     const Vec w = hn::Set(d, view.weights[e]);
+    fetch<kWidth>(a + view.sources[std::min(e + kAhead, view.num_edges - 1)] * view.lanes);
     const float* source = a + view.sources[e] * view.lanes;
     for (std::size_t t = 0; t < kCount; ++t) sum[t] = hn::MulAdd(w, hn::LoadU(d, source + t * kVec), sum[t]);
   }
@@ -77,8 +87,9 @@ HWY_INLINE void backward_tile(const DagView& view, std::size_t u, const float* H
   Vec sum[kCount];
   for (std::size_t t = 0; t < kCount; ++t)
     sum[t] = view.is_output[u] ? hn::LoadU(d, g_row + t * kVec) : hn::Zero(d);
-  for (std::uint32_t k = view.out_offsets[u]; k < view.out_offsets[u + 1]; ++k) {
+  for (std::uint32_t k = view.out_offsets[u + 1]; k-- > view.out_offsets[u];) {
     const Vec w = hn::Set(d, view.out_weights[k]);
+    fetch<kWidth>(g + view.targets[k >= kAhead ? k - kAhead : 0] * view.lanes);
     const float* delta_row = g + view.targets[k] * view.lanes;
     Vec product = hn::Zero(d);
     for (std::size_t t = 0; t < kCount; ++t) {
@@ -102,10 +113,11 @@ HWY_INLINE void backward_tile(const DagView& view, std::size_t u, const float* H
   db[u] += sum_of_lanes(total);
 }
 
-// body(width, offset) over tiles of 32 lanes and a shorter last one.
+// body(width, offset) over tiles of 64 lanes, then 32, and a shorter last one.
 template <class Body>
 HWY_INLINE void for_tiles(std::size_t lanes, Body&& body) {
   std::size_t at = 0;
+  for (; at + 64 <= lanes; at += 64) body(std::integral_constant<std::size_t, 64>(), at);
   for (; at + 32 <= lanes; at += 32) body(std::integral_constant<std::size_t, 32>(), at);
   if (lanes - at == 24) body(std::integral_constant<std::size_t, 24>(), at);
   if (lanes - at == 16) body(std::integral_constant<std::size_t, 16>(), at);

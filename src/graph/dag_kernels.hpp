@@ -20,6 +20,7 @@ struct DagView {
   const float* scale;                // [N]
   const std::uint8_t* activation;    // [N]
   const std::uint8_t* is_output;     // [N]
+  std::uint32_t num_edges;
   std::size_t num_inputs;
   std::size_t lanes;
 };

@@ -36,7 +36,8 @@ struct DagNN::State {
     const Graph& g = plan.graph;
     return {g.in_offsets().data(), g.sources().data(), g.out_offsets().data(), g.targets().data(),
             parameters.values(kDagWeight).data(), out_weights.data(), parameters.values(kDagBias).data(),
-            plan.scale.data(), plan.activation.data(), plan.is_output.data(), plan.num_inputs, lanes};
+            plan.scale.data(), plan.activation.data(), plan.is_output.data(),
+            static_cast<std::uint32_t>(g.num_edges()), plan.num_inputs, lanes};
   }
 };
 

@@ -66,14 +66,14 @@ HWY_INLINE void dense_tile(const Panel* panels, std::size_t num_panels, std::siz
   for_each_row<kRows>([&](auto r) HWY_ATTR { put_row<false>(sum[r()], columns, c + r() * c_stride); });
 }
 
-// a [rows][kRows] and b [rows][16], both packed: every load is in order.
+// a [rows][kRows] with a stride; b [rows][16] packed.
 template <std::size_t kRows>
-HWY_INLINE void outer_tile(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, std::size_t rows,
-                           std::size_t columns, float* HWY_RESTRICT c, std::size_t c_stride) {
+HWY_INLINE void outer_tile(const float* HWY_RESTRICT a, std::size_t a_stride, const float* HWY_RESTRICT b,
+                           std::size_t rows, std::size_t columns, float* HWY_RESTRICT c, std::size_t c_stride) {
   Vec sum[kRows][kTileVecs];
   for (auto& row_sums : sum)
     for (Vec& s : row_sums) s = hn::Zero(d);
-  for (std::size_t i = 0; i < rows; ++i, a += kTileRows, b += kTileColumns) {
+  for (std::size_t i = 0; i < rows; ++i, a += a_stride, b += kTileColumns) {
     Vec right[kTileVecs];
     for (std::size_t t = 0; t < kTileVecs; ++t) right[t] = hn::LoadU(d, b + t * kVec);
     for (std::size_t r = 0; r < kRows; ++r) {
@@ -108,7 +108,7 @@ void DenseRows(const Panel* panels, std::size_t num_panels, std::size_t inner, s
     });
 }
 
-void OuterAdd(const float* a, std::size_t m, const float* b, std::size_t b_stride, std::size_t n, std::size_t rows,
+void OuterAdd(const float* a, std::size_t a_stride, std::size_t m, const float* b, std::size_t b_stride, std::size_t n, std::size_t rows,
               float* c) {
   HWY_ALIGN float packed[kOuterRows * kTileColumns];
   for (std::size_t column = 0; column < n; column += kTileColumns) {
@@ -122,7 +122,7 @@ void OuterAdd(const float* a, std::size_t m, const float* b, std::size_t b_strid
       for (std::size_t i = 0; i < rows; ++i) std::copy_n(b + i * b_stride + column, width, packed + i * kTileColumns);
     }
     for_row_tiles(m, [&](auto count, std::size_t row) HWY_ATTR {
-      outer_tile<count()>(a + row * rows, packed, rows, width, c + row * n + column, n);
+      outer_tile<count()>(a + row, a_stride, packed, rows, width, c + row * n + column, n);
     });
   }
 }
@@ -204,17 +204,9 @@ void dense_rows(const Panel* panels, std::size_t num_panels, std::size_t inner, 
   HWY_DYNAMIC_DISPATCH(DenseRows)(panels, num_panels, inner, rows, columns, c, c_stride);
 }
 
-void pack_rows(const float* a, std::size_t a_stride, std::size_t m, std::size_t rows, float* packed) {
-  for (std::size_t tile = 0; tile < m; tile += kTileRows) {
-    const std::size_t width = std::min(kTileRows, m - tile);
-    for (std::size_t i = 0; i < rows; ++i, packed += kTileRows)
-      for (std::size_t k = 0; k < kTileRows; ++k) packed[k] = k < width ? a[i * a_stride + tile + k] : 0.0f;
-  }
-}
-
-void outer_add(const float* packed_a, std::size_t m, const float* b, std::size_t b_stride, std::size_t n,
+void outer_add(const float* a, std::size_t a_stride, std::size_t m, const float* b, std::size_t b_stride, std::size_t n,
                std::size_t rows, float* c) {
-  HWY_DYNAMIC_DISPATCH(OuterAdd)(packed_a, m, b, b_stride, n, rows, c);
+  HWY_DYNAMIC_DISPATCH(OuterAdd)(a, a_stride, m, b, b_stride, n, rows, c);
 }
 
 void gather_sum(const GatherArgs& args, const std::uint32_t* list, std::size_t count, float scale, float* out) {

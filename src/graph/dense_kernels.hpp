@@ -33,14 +33,10 @@ void pack_columns(const float* matrix, std::size_t inner, std::size_t columns, s
 void dense_rows(const Panel* panels, std::size_t num_panels, std::size_t inner, std::size_t rows,
                 std::size_t columns, float* c, std::size_t c_stride);
 
-// c [m][n] += a^T b for at most kOuterRows rows: a [rows][m] is packed first, once for all its partners b [rows][n].
+// c [m][n] += a^T b for at most kOuterRows rows of a [rows][m] and b [rows][n].
 inline constexpr std::size_t kTileRows = 6;  // 6 x 16 sums fill twelve of AVX2's sixteen registers
 inline constexpr std::size_t kOuterRows = 64;
-constexpr std::size_t packed_rows_size(std::size_t m, std::size_t rows) {
-  return (m + kTileRows - 1) / kTileRows * kTileRows * rows;
-}
-void pack_rows(const float* a, std::size_t a_stride, std::size_t m, std::size_t rows, float* packed);
-void outer_add(const float* packed_a, std::size_t m, const float* b, std::size_t b_stride, std::size_t n,
+void outer_add(const float* a, std::size_t a_stride, std::size_t m, const float* b, std::size_t b_stride, std::size_t n,
                std::size_t rows, float* c);
 
 // out [features] = scale * sum_i coefficient[list[i]] * x[list[i]]; coefficient may be null (all 1).

@@ -216,11 +216,9 @@ double GraphTransformNet::loss_and_gradients(const TransformBatch& batch, std::s
   const double loss = softmax(edits, scale, s, true);
   const std::size_t nodes = batch.symbols.size(), n = num_edits(), features = options_.features;
   const float* h = s.hidden.back().data();
-  AlignedVector<float> packed_h(packed_rows_size(features, kHeadRows));
   for (std::size_t begin = 0; begin < nodes; begin += kHeadRows) {
     const std::size_t rows = std::min(kHeadRows, nodes - begin);
-    pack_rows(h + begin * features, features, features, rows, packed_h.data());
-    outer_add(packed_h.data(), features, &s.logits[begin * n], n, n, rows, gradients.data() + head_weight_);
+    outer_add(h + begin * features, features, features, &s.logits[begin * n], n, n, rows, gradients.data() + head_weight_);
     for (std::size_t v = begin; v < begin + rows; ++v)
       for (std::size_t e = 0; e < n; ++e) gradients[head_bias_ + e] += s.logits[v * n + e];
   }

@@ -4,31 +4,12 @@
 // the forward pass need not keep its sums. Max is not linear: what a node's message got goes to the winners.
 #include <algorithm>
 
-#include "graph/message_gather.hpp"
+#include "graph/message_max.hpp"
 #include "graph/row_kernels.hpp"
 
 namespace espalier {
 
 static_assert(MessageGraph::kRows <= kOuterRows);
-
-namespace {
-
-// dh_u += what the sides' winners pass on; owned by u, neighbours in list order.
-void route_maxima(const MessageGraph& graph, const MessageState& state, std::size_t features, std::size_t begin,
-                  std::size_t end, float* dh) {
-  const std::size_t side_size = graph.num_nodes() * features;
-  for (std::size_t s = 0; s < graph.sides().size(); ++s) {
-    const MessageGraph::Side& heard_by = graph.sides()[s ^ 1];
-    for (std::size_t u = begin; u < end; ++u)
-      for (std::uint32_t e = heard_by.offsets[u]; e < heard_by.offsets[u + 1]; ++e) {
-        const std::size_t row = s * side_size + heard_by.list[e] * features;
-        for (std::size_t f = 0; f < features; ++f)
-          dh[u * features + f] += state.winners[row + f] == u ? state.routed[row + f] : 0.0f;
-      }
-  }
-}
-
-}  // namespace
 
 void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
                                    std::span<const float> y, std::span<const float> dy, MessageState& state,
@@ -78,33 +59,31 @@ void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& grap
     const std::size_t rows = end - begin;
     const float* h_rows = h.data() + begin * in;
     const float* dz_rows = dz + begin * out;
-    static thread_local AlignedVector<float> packed_h;
-    packed_h.resize(std::max(packed_h.size(), packed_rows_size(in, rows)));
-    pack_rows(h_rows, in, in, rows, packed_h.data());
-    outer_add(packed_h.data(), in, dz_rows, out, out, rows, into(slot, self_));
+    outer_add(h_rows, in, in, dz_rows, out, out, rows, into(slot, self_));
     std::vector<Panel> factors{{dz_rows, out, state.packed.data()}};
     static thread_local AlignedVector<float> gathered;  // [sides][rows][out]
     gathered.resize(std::max(gathered.size(), sides * rows * out));
     for (std::size_t s = 0; s < sides; ++s) {
       const float* packed = &state.packed[(1 + s) * panel_size];
       if (max) {
-        pack_rows(&state.maxima[(s * nodes + begin) * in], in, in, rows, packed_h.data());
-        outer_add(packed_h.data(), in, dz_rows, out, out, rows, into(slot, side_offset(s)));
+        outer_add(&state.maxima[(s * nodes + begin) * in], in, in, dz_rows, out, out, rows, into(slot, side_offset(s)));
         const Panel factor{dz_rows, out, packed};
         dense_rows(&factor, 1, out, rows, in, &state.routed[(s * nodes + begin) * in], in);
         continue;
       }
       float* sums = &gathered[s * rows * out];
       gather_chunk(gathers, s, dz, out, state, begin, end, sums);
-      outer_add(packed_h.data(), in, sums, out, out, rows, into(slot, side_offset(s)));
+      outer_add(h_rows, in, in, sums, out, out, rows, into(slot, side_offset(s)));
       factors.push_back({sums, out, packed});
     }
     if (!dh.empty()) dense_rows(factors.data(), factors.size(), out, rows, in, dh.data() + begin * in, in);
   });
-  if (max && !dh.empty())
+  if (max && !dh.empty()) {
     for_slots(slot_ns, [&](std::size_t, std::size_t begin, std::size_t end) {
-      route_maxima(graph, state, in, begin, end, dh.data());
+      route_chunk(graph, state, in, begin, end, dh.data());
     });
+    route_heavy(graph, state, in, dh.data(), pool);
+  }
   if (slots > 1) state.slots->add_to(gradients.subspan(first_offset_, size_), pool);
 }
 

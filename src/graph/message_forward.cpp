@@ -2,34 +2,10 @@
 // the gathered sums of a chunk stay in cache and are not kept (the backward pass does not need them).
 #include <algorithm>
 
-#include "graph/message_gather.hpp"
+#include "graph/message_max.hpp"
 #include "graph/row_kernels.hpp"
 
 namespace espalier {
-namespace {
-
-// Largest over the neighbours of rows begin..end and who it was; ties go to the first. Rows without neighbours
-// are 0 with no winner.
-void max_rows(const MessageGraph::Side& side, const float* x, std::size_t features, std::size_t begin,
-              std::size_t end, float* maxima, std::uint32_t* winners) {
-  for (std::size_t v = begin; v < end; ++v) {
-    float* best = maxima + v * features;
-    std::uint32_t* who = winners + v * features;
-    std::fill_n(best, features, 0.0f);
-    std::fill_n(who, features, 0xFFFFFFFFu);
-    for (std::uint32_t e = side.offsets[v]; e < side.offsets[v + 1]; ++e) {
-      const float* row = x + side.list[e] * features;
-      const bool first = e == side.offsets[v];
-      for (std::size_t f = 0; f < features; ++f) {
-        const bool wins = first || row[f] > best[f];
-        best[f] = wins ? row[f] : best[f];
-        who[f] = wins ? side.list[e] : who[f];
-      }
-    }
-  }
-}
-
-}  // namespace
 
 void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
                                         std::span<float> y, MessageState& state, const Pool& pool) const {
@@ -49,7 +25,8 @@ void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph&
     state.winners.resize(sides * nodes * in);
   }
   const std::vector<SideGather> gathers = forward_gathers(graph, options_.aggregation);
-  if (!max) gather_heavy(gathers, h.data(), in, state, pool);
+  if (max) max_heavy(graph, h.data(), in, state, pool);
+  else gather_heavy(gathers, h.data(), in, state, pool);
   const float* values = p.values().data();
   const RowArgs row_args{out, options_.activation, values + bias_, options_.layer_norm ? values + gain_ : nullptr,
                          values + shift_};
@@ -62,9 +39,8 @@ void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph&
     for (std::size_t s = 0; s < sides; ++s) {
       float* sums = &gathered[s * rows * in];
       if (max) {
-        float* maxima = &state.maxima[s * nodes * in];
-        max_rows(graph.sides()[s], h.data(), in, begin, end, maxima, &state.winners[s * nodes * in]);
-        sums = maxima + begin * in;
+        max_chunk(graph, s, h.data(), in, begin, end, state);
+        sums = &state.maxima[(s * nodes + begin) * in];
       } else {
         gather_chunk(gathers, s, h.data(), in, state, begin, end, sums);
       }

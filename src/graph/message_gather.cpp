@@ -19,40 +19,40 @@ std::vector<SideGather> backward_gathers(const MessageGraph& graph, Aggregation 
   return gathers;
 }
 
+HeavyPieces heavy_pieces(std::span<const MessageGraph::Side* const> lists) {
+  HeavyPieces all;
+  for (std::size_t s = 0; s < lists.size(); ++s)
+    for (const std::uint32_t node : lists[s]->heavy) {
+      const std::uint32_t end = lists[s]->offsets[node + 1];
+      const std::size_t first = all.pieces.size();
+      for (std::uint32_t at = lists[s]->offsets[node]; at < end;) {
+        const std::uint32_t stop = std::min(end, at + static_cast<std::uint32_t>(MessageGraph::kPiece));
+        all.pieces.push_back({s, node, at, stop});
+        at = stop;
+      }
+      all.sums.push_back({s, node, first, all.pieces.size()});
+    }
+  return all;
+}
+
 void gather_heavy(const std::vector<SideGather>& gathers, const float* x, std::size_t features, MessageState& state,
                   const Pool& pool) {
-  struct Piece {
-    std::size_t side, node, index;
-  };
-  std::vector<Piece> pieces;
-  struct Sum {
-    std::size_t side, node, first_piece, last_piece;
-  };
-  std::vector<Sum> sums;
-  for (std::size_t s = 0; s < gathers.size(); ++s) {
-    const MessageGraph::Side& side = *gathers[s].lists;
-    for (std::size_t i = 0; i < side.heavy.size(); ++i) {
-      const std::size_t first = pieces.size(), count = side.first_piece[i + 1] - side.first_piece[i];
-      for (std::size_t k = 0; k < count; ++k) pieces.push_back({s, side.heavy[i], k});
-      sums.push_back({s, side.heavy[i], first, first + count});
-    }
-  }
-  state.pieces.resize(pieces.size() * features);
-  state.heavy.resize(sums.size() * features);
-  pool.for_chunks(pieces.size(), 1, 0.1 * static_cast<double>(MessageGraph::kPiece * features), [&](Chunk c) {
-    const Piece& p = pieces[c.index];
-    const SideGather& g = gathers[p.side];
-    const std::size_t begin = g.lists->offsets[p.node] + p.index * MessageGraph::kPiece;
-    const std::size_t end = std::min<std::size_t>(begin + MessageGraph::kPiece, g.lists->offsets[p.node + 1]);
-    gather_sum({x, features, g.coefficient}, g.lists->list.data() + begin, end - begin, 1.0f,
+  std::vector<const MessageGraph::Side*> lists;
+  for (const SideGather& g : gathers) lists.push_back(g.lists);
+  const HeavyPieces all = heavy_pieces(lists);
+  state.pieces.resize(all.pieces.size() * features);
+  state.heavy.resize(all.sums.size() * features);
+  pool.for_chunks(all.pieces.size(), 1, 0.1 * static_cast<double>(MessageGraph::kPiece * features), [&](Chunk c) {
+    const HeavyPieces::Piece& p = all.pieces[c.index];
+    gather_sum({x, features, gathers[p.side].coefficient}, lists[p.side]->list.data() + p.begin, p.end - p.begin, 1.0f,
                &state.pieces[c.index * features]);
   });
-  pool.for_chunks(sums.size(), 1, 100.0 * static_cast<double>(features), [&](Chunk c) {
-    const Sum& sum = sums[c.index];
+  pool.for_chunks(all.sums.size(), 1, 100.0 * static_cast<double>(features), [&](Chunk c) {
+    const HeavyPieces::Sum& sum = all.sums[c.index];
     const float scale = gathers[sum.side].row_scale ? gathers[sum.side].row_scale[sum.node] : 1.0f;
     float* out = &state.heavy[c.index * features];
-    std::copy_n(&state.pieces[sum.first_piece * features], features, out);
-    for (std::size_t p = sum.first_piece + 1; p < sum.last_piece; ++p)
+    std::copy_n(&state.pieces[sum.first * features], features, out);
+    for (std::size_t p = sum.first + 1; p < sum.last; ++p)
       for (std::size_t f = 0; f < features; ++f) out[f] += state.pieces[p * features + f];
     for (std::size_t f = 0; f < features; ++f) out[f] *= scale;
   });

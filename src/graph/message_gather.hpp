@@ -19,6 +19,22 @@ struct SideGather {
 std::vector<SideGather> forward_gathers(const MessageGraph& graph, Aggregation aggregation);
 std::vector<SideGather> backward_gathers(const MessageGraph& graph, Aggregation aggregation);
 
+// The lists of heavy nodes, cut into pieces that are worked on in parallel and put together in order.
+struct HeavyPieces {
+  struct Piece {
+    std::size_t side;
+    std::uint32_t node, begin, end;  // places begin..end of the side's list
+  };
+  struct Sum {
+    std::size_t side;
+    std::uint32_t node;
+    std::size_t first, last;  // pieces
+  };
+  std::vector<Piece> pieces;
+  std::vector<Sum> sums;
+};
+HeavyPieces heavy_pieces(std::span<const MessageGraph::Side* const> lists);
+
 // Fills state.heavy with one row per heavy node, sides in order.
 void gather_heavy(const std::vector<SideGather>& gathers, const float* x, std::size_t features, MessageState& state,
                   const Pool& pool);

@@ -10,16 +10,13 @@ namespace espalier {
 namespace {
 
 MessageGraph::Side make_side(std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> list) {
-  MessageGraph::Side side{offsets, list, {}, {}, {0}};
+  MessageGraph::Side side{offsets, list, {}, {}};
   const std::size_t nodes = offsets.size() - 1;
   side.inverse_degree.resize(nodes);
   for (std::uint32_t v = 0; v < nodes; ++v) {
     const std::uint32_t degree = offsets[v + 1] - offsets[v];
     side.inverse_degree[v] = degree ? 1.0f / static_cast<float>(degree) : 0.0f;
-    if (degree <= MessageGraph::kPiece) continue;
-    side.heavy.push_back(v);
-    const auto pieces = static_cast<std::uint32_t>((degree + MessageGraph::kPiece - 1) / MessageGraph::kPiece);
-    side.first_piece.push_back(side.first_piece.back() + pieces);
+    if (degree > MessageGraph::kPiece) side.heavy.push_back(v);
   }
   return side;
 }

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "espalier/core/error.hpp"
 #include "espalier/core/random.hpp"
+#include "espalier/io/files.hpp"
 
 namespace espalier {
 namespace {
@@ -79,7 +81,32 @@ std::vector<Expression> different(const SimplifyDataOptions& options, std::size_
   return found;
 }
 
+// The different expressions of a file; too few for the sets that are wanted are an Error.
+std::vector<Expression> from_file(const SimplifyDataOptions& o, const Vocabulary& words) {
+  std::vector<Expression> found;
+  std::unordered_set<std::string> seen;
+  for (Expression& e : read_simplify_lines(read_text(o.file), words)) {
+    if (expression_depth(e) > o.depth)
+      fail("simplify data", fmt::format("\"{}\" of depth {} in {}", to_text(e), expression_depth(e), o.file),
+           fmt::format("at most {}", o.depth), "raise --depth, so that the deeper test set is twice as deep");
+    if (seen.insert(to_text(e)).second) found.push_back(o.share ? shared(e) : std::move(e));
+  }
+  if (found.size() <= o.validation + o.test)
+    fail("simplify data", fmt::format("{} different expressions in {}", found.size(), o.file),
+         fmt::format("more than the {} for validation and {} for the test", o.validation, o.test),
+         "lower --validation-examples and --test-examples");
+  return found;
+}
+
 }  // namespace
+
+int expression_depth(const Expression& expression) {
+  std::vector<int> depth(expression.nodes.size());
+  for (std::size_t i = 0; i < depth.size(); ++i)
+    for (const std::int32_t operand : {expression.nodes[i].left, expression.nodes[i].right})
+      if (operand >= 0) depth[i] = std::max(depth[i], 1 + depth[static_cast<std::size_t>(operand)]);
+  return depth.empty() ? 0 : depth.back();
+}
 
 SimplifyData make_simplify_data(const SimplifyDataOptions& o) {
   if (o.depth < 1 || o.depth > 12) fail("simplify data", fmt::format("depth {}", o.depth), "1 to 12");
@@ -91,7 +118,8 @@ SimplifyData make_simplify_data(const SimplifyDataOptions& o) {
     if (count > kMost) fail("simplify data", fmt::format("{} examples", count), fmt::format("at most {}", kMost));
   SimplifyData data;
   data.words = Vocabulary::arithmetic(o.most_number, o.symbols);
-  std::vector<Expression> all = different(o, o.train + o.validation + o.test, o.depth, false, 0);
+  std::vector<Expression> all = o.file.empty() ? different(o, o.train + o.validation + o.test, o.depth, false, 0)
+                                               : from_file(o, data.words);
   Random(o.seed, Purpose::kSplit).shuffle(std::span(all));
   const auto take = [&](std::size_t count) {
     std::vector<Expression> part(std::make_move_iterator(all.end() - static_cast<std::ptrdiff_t>(count)),

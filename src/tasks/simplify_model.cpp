@@ -17,6 +17,7 @@ SimplifyDataOptions simplify_data_options(const Json& c, std::uint64_t seed) {
   o.depth = c.at("depth");
   o.most_number = c.at("most-number");
   o.share = c.at("share");
+  o.file = c.value("data", "");
   o.seed = seed;
   return o;
 }

@@ -7,6 +7,7 @@
 #include "espalier/core/clock.hpp"
 #include "espalier/core/random.hpp"
 #include "espalier/io/safetensors.hpp"
+#include "reference/transform_reference.hpp"
 
 namespace espalier {
 namespace {
@@ -24,13 +25,14 @@ const Pool& one_thread() {
 }  // namespace
 
 SimplifyObjective::SimplifyObjective(const SimplifyDataOptions& data, const TransformOptions& net,
-                                     std::size_t batch_size, std::uint64_t seed)
+                                     std::size_t batch_size, std::uint64_t seed, bool use_reference)
     : data_options_(data),
       net_options_(net),
       data_(make_simplify_data(data)),
       net_(data_.words, net, seed),
       batch_size_(std::min(batch_size, data_.train.size())),
       seed_(seed),
+      use_reference_(use_reference),
       slots_(kSlots, net_.parameters().num_parameters()),
       states_(kSlots) {
   // A model that rewrites to the fixed point meets its own results, so it learns from every pass of every
@@ -68,6 +70,7 @@ std::vector<std::size_t> SimplifyObjective::batch_members(std::uint64_t batch) {
 
 double SimplifyObjective::accumulate(std::uint64_t batch, const Pool& pool, PhaseSeconds& phases) {
   const std::vector<std::size_t> members = batch_members(batch);
+  if (use_reference_) return accumulate_reference(members);
   // Chunks of about equal numbers of nodes.
   std::vector<std::size_t> starts{0};
   std::size_t nodes = 0, seen = 0;
@@ -100,6 +103,20 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const Pool& pool, Phas
   phases.backward += middle - start;
   phases.reduction += seconds_now() - middle;
   return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+double SimplifyObjective::accumulate_reference(std::span<const std::size_t> members) {
+  std::vector<const EncodedExpression*> inputs;
+  std::vector<std::uint32_t> edits;
+  for (const std::size_t i : members) {
+    inputs.push_back(&examples_[i].input);
+    edits.insert(edits.end(), examples_[i].edits.begin(), examples_[i].edits.end());
+  }
+  std::vector<float> gradients(parameters().num_parameters());
+  const double loss = reference::transform_loss_and_gradients(net_, make_batch(inputs), edits,
+                                                              1.0 / static_cast<double>(edits.size()), gradients);
+  for (std::size_t i = 0; i < gradients.size(); ++i) parameters().gradients()[i] += gradients[i];
+  return loss;
 }
 
 Evaluation SimplifyObjective::evaluate(const Pool& pool) {

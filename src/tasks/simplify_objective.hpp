@@ -13,7 +13,7 @@ namespace espalier {
 class SimplifyObjective : public Objective {
  public:
   SimplifyObjective(const SimplifyDataOptions& data, const TransformOptions& net, std::size_t batch_size,
-                    std::uint64_t seed);
+                    std::uint64_t seed, bool use_reference = false);
 
   Parameters& parameters() override { return net_.parameters(); }
   double accumulate(std::uint64_t batch, const Pool& pool, PhaseSeconds& phases) override;
@@ -30,6 +30,7 @@ class SimplifyObjective : public Objective {
     std::vector<std::uint32_t> edits;
   };
   std::vector<std::size_t> batch_members(std::uint64_t batch);
+  double accumulate_reference(std::span<const std::size_t> members);
 
   SimplifyDataOptions data_options_;
   TransformOptions net_options_;
@@ -37,6 +38,7 @@ class SimplifyObjective : public Objective {
   GraphTransformNet net_;
   std::size_t batch_size_;
   std::uint64_t seed_;
+  bool use_reference_;  // the plain sequential code instead of the fast one
   std::vector<Example> examples_;                 // of data_.train
   std::vector<std::string> validation_normal_;    // what the engine says, as text
   GradientSlots slots_;

@@ -11,11 +11,13 @@ struct TableOptions {
   std::vector<std::size_t> hidden;
   LayeredOptions network;
   bool impute = false;
+  bool skip = true;  // edges from every input to every output beside the hidden layers, 0 in the beginning
   double test_fraction = 0.25, validation_fraction = 0.2;
   std::size_t batch_size = 32;
   std::size_t grow = 0;   // splits, spread over the first half of training
   double prune = 0;       // per cent of the edges, taken in five steps in the second half
   std::uint64_t seed = 0;
+  bool use_reference = false;  // the plain sequential code instead of the fast one
 };
 TableOptions table_options(const Json& config, std::uint64_t seed);
 
@@ -47,6 +49,7 @@ class TableObjective : public Objective {
   };
   TableObjective(const TableOptions& options, const CsvTable& table);
   static DagNN make_network(const TableOptions& options, const TableSchema& schema);
+  double accumulate_reference(std::span<const float> x, std::span<const float> y);
   void grow(std::uint64_t event);
   void prune(std::uint64_t event);
 

@@ -10,11 +10,23 @@ namespace espalier {
 namespace {
 
 // Tensors of the parameters. "edges" [E][4]: from and to as two digits each, plus 1 on the first so that 0 is no
-// edge; "nodes" [N][2]: kind + 1 (0 = none) and activation.
-enum Tensor : std::size_t { kWeight = 0, kBias = 1, kEdges = 2, kNodes = 3 };
+// edge; "nodes" [N][2]: kind + 1 (0 = none) and activation. "unit" [1] is what 1 has become: weight decay shrinks
+// all of these alike, so a digit is its value over the unit.
+enum Tensor : std::size_t { kWeight = 0, kBias = 1, kEdges = 2, kNodes = 3, kUnit = 4 };
 constexpr std::size_t kMostNodes = 65536;
 
-std::uint32_t digit(float x) { return static_cast<std::uint32_t>(std::lround(std::max(x, 0.0f))); }
+struct Digits {
+  float unit;
+  explicit Digits(float one) : unit(one) {
+    if (!(unit > 1e-30f) || !std::isfinite(unit))
+      fail("table network", fmt::format("a shape whose unit is {}", unit), "a number above 0",
+           "weight decay times learning rate must be well below 1");
+  }
+  std::uint32_t operator()(float x) const {
+    const float value = x / unit;
+    return value > 0 && value < 1e6f ? static_cast<std::uint32_t>(std::lround(value)) : 0;
+  }
+};
 
 }  // namespace
 
@@ -27,6 +39,7 @@ TableShape::TableShape(DagNN network, std::size_t growth) : network_(std::move(n
   parameters_.add("bias", {most_nodes_});
   parameters_.add("edges", {most_edges_, 4});
   parameters_.add("nodes", {most_nodes_, 2});
+  parameters_.add("unit", {1});
   write_shape();
 }
 
@@ -51,6 +64,7 @@ void TableShape::write_shape() {
   const std::span<float> weight = parameters_.values(kWeight), bias = parameters_.values(kBias);
   const std::span<float> edges = parameters_.values(kEdges), nodes = parameters_.values(kNodes);
   std::fill(parameters_.values().begin(), parameters_.values().end(), 0.0f);
+  parameters_.values(kUnit)[0] = 1;
   for (const auto& [id, edge] : network_.topology().edges()) {
     weight[id] = network_.weight(id);
     const std::uint32_t digits[] = {edge.from / 256 + 1, edge.from % 256, edge.to / 256, edge.to % 256};
@@ -71,6 +85,7 @@ DagNN TableShape::decode(const Parameters& layout, std::span<const float> values
     return values.subspan(layout.tensors()[tensor].offset, layout.tensors()[tensor].size);
   };
   const auto weight = part(kWeight), bias = part(kBias), edges = part(kEdges), nodes = part(kNodes);
+  const Digits digit(part(kUnit)[0]);
   DagNN network(DagOptions{fan_in_scaling});
   std::uint32_t next_node = 0, next_edge = 0;
   for (std::uint32_t id = 0; id < bias.size(); ++id) {
@@ -93,6 +108,7 @@ DagNN TableShape::decode(const Parameters& layout, std::span<const float> values
 
 bool TableShape::same_shape() const {
   const auto edges = parameters_.values(kEdges), nodes = parameters_.values(kNodes);
+  const Digits digit(parameters_.values(kUnit)[0]);
   const DagTopology& t = network_.topology();
   std::size_t count = 0;
   for (std::size_t id = 0; id < most_edges_; ++id) count += digit(edges[4 * id]) != 0;

@@ -1,8 +1,7 @@
 // A DagNN that grows and shrinks inside Parameters of a fixed size, as the trainer, its optimizer and its
 // checkpoints want them. Places are ids: the weight of edge e is weight[e] as long as e lives, so optimizer state
-// stays with its edge by itself. The shape lies beside the weights as small numbers with no gradient (node ids as
-// two digits of base 256: a weight decay between two steps cannot round them away), so best weights and
-// checkpoints carry the shape they belong to.
+// stays with its edge by itself. The shape lies beside the weights as small numbers with no gradient, so best
+// weights and checkpoints carry the shape they belong to.
 #pragma once
 
 #include "espalier/graph/dag_nn.hpp"

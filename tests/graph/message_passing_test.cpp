@@ -186,6 +186,38 @@ TEST(MessagePassing, HubsAreSummedRightAndAnyThreadCountGivesTheSameBits) {
   unsetenv("ESPALIER_OVERSUBSCRIBE");
 }
 
+// Hubs on both sides, features with many ties: sums by pieces and winners by pieces are those of the plain loops.
+TEST(MessagePassing, HubsAgreeWithTheReferenceForwardAndBackward) {
+  constexpr std::size_t kNodes = 2600, kIn = 5, kOut = 4;
+  const MessageGraph graph = graph_with_hub(kNodes);
+  ASSERT_FALSE(graph.sides()[0].heavy.empty());
+  ASSERT_FALSE(graph.sides()[1].heavy.empty());
+  for (const Aggregation a : {Aggregation::kMean, Aggregation::kSum, Aggregation::kMax}) {
+    Parameters p;
+    const MessagePassingOptions o{kIn, kOut, 1, a, false, Activation::kTanh};
+    const MessagePassingLayer layer(p, "layer", o);
+    randomize(p, 5);
+    for (float& w : p.values()) w *= 0.01f;  // sums over thousands must not saturate
+    std::vector<float> h = numbers(1, kNodes * kIn);
+    for (float& x : h) x = std::round(4 * x) / 4;
+    const std::vector<float> dy = numbers(2, kNodes * kOut);
+    std::vector<float> y(kNodes * kOut), dh(kNodes * kIn);
+    MessageState state;
+    layer.forward_batch(p, graph, h, y, state, Pool(2));
+    layer.backward(p, graph, h, y, dy, state, p.gradients(), dh, Pool(2));
+    reference::MessageLayer<double> plain{o, &graph, {p.values().begin(), p.values().end()}, {}, {}, {}, {}, {}};
+    const std::vector<double> h64(h.begin(), h.end());
+    const std::vector<double> y64 = plain.forward(h64);
+    std::vector<double> dw(p.num_parameters());
+    const std::vector<double> dh64 = plain.backward(h64, {dy.begin(), dy.end()}, dw);
+    for (std::size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], y64[i], 1e-4) << static_cast<int>(a) << " y " << i;
+    for (std::size_t i = 0; i < dh.size(); ++i)
+      ASSERT_NEAR(dh[i], dh64[i], 1e-4 * (1 + std::fabs(dh64[i]))) << static_cast<int>(a) << " dh " << i;
+    for (std::size_t i = 0; i < dw.size(); ++i)
+      ASSERT_NEAR(p.gradients()[i], dw[i], 1e-3 * (1 + std::fabs(dw[i]))) << static_cast<int>(a) << " dw " << i;
+  }
+}
+
 TEST(MessagePassing, EmptyAndOneNodeGraphsWork) {
   Parameters p;
   const MessagePassingLayer layer(p, "layer", {2, 2, 1, Aggregation::kMax, false, Activation::kLinear});

@@ -2,12 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "espalier/core/error.hpp"
 #include "espalier/tasks/config.hpp"
 #include "espalier/train/checkpoint.hpp"
 #include "tasks/simplify_model.hpp"
+#include "temp_folder.hpp"
 
 namespace espalier {
 namespace {
@@ -49,6 +52,66 @@ TEST(SimplifyTask, ResumedEqualsUnbroken) {
   restore_checkpoint(*second.trainer, make_checkpoint(*first.trainer, false));
   second.trainer->run([](const Trainer&, bool) { return true; });
   EXPECT_EQ(second.objective->parameters().hash(), whole.objective->parameters().hash());
+}
+
+// Losses of a run's epochs.
+std::vector<double> loss_curve(const Json& config) {
+  const Pool pool(2);
+  TaskRun run(config, pool);
+  std::vector<double> losses;
+  run.trainer->run([&](const Trainer& t, bool) {
+    losses.push_back(t.state().loss);
+    return true;
+  });
+  return losses;
+}
+
+TEST(SimplifyTask, TheReferenceLearnsTheSameCurve) {
+  for (const char* aggregation : {"mean", "max"}) {
+    Json config = small_config();
+    config.update({{"epochs", 5}, {"aggregation", aggregation}});
+    const std::vector<double> fast = loss_curve(config);
+    config["reference"] = true;
+    const std::vector<double> plain = loss_curve(config);
+    ASSERT_EQ(fast.size(), 5u);
+    ASSERT_EQ(plain.size(), 5u);
+    EXPECT_LT(fast.back(), fast.front());
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(plain[i] / fast[i], 1.0, 1e-5) << aggregation << " epoch " << i;
+  }
+}
+
+TEST(SimplifyTask, AFileOfExamplesTrainsAndItsSetsAreDisjoint) {
+  const TempFolder folder;
+  SimplifyDataOptions options;
+  options.train = 120;
+  options.validation = options.test = options.deep = 0;
+  options.depth = 3;
+  const SimplifyData made = make_simplify_data(options);
+  std::string text;
+  for (const Expression& e : made.train) text += simplify_line(e, made.words) + "\n";
+  text += simplify_line(made.train[0], made.words) + "\n";  // twice in the file, once in the sets
+  std::ofstream(folder / "lines.jsonl") << text;
+  options.file = folder / "lines.jsonl";
+  options.validation = 20;
+  options.test = 10;
+  options.deep = 5;
+  const SimplifyData data = make_simplify_data(options);
+  EXPECT_EQ(data.train.size(), 90u);
+  std::set<std::string> all;
+  for (const auto* part : {&data.train, &data.validation, &data.test})
+    for (const Expression& e : *part) EXPECT_TRUE(all.insert(to_text(e)).second) << to_text(e);
+  for (const Expression& e : made.train) EXPECT_TRUE(all.contains(to_text(e))) << to_text(e);
+  for (const Expression& e : data.deep) EXPECT_EQ(expression_depth(e), 6);
+
+  Json config = small_config();
+  config["data"] = folder / "lines.jsonl";
+  const std::vector<double> losses = loss_curve(config);
+  ASSERT_EQ(losses.size(), 6u);
+  EXPECT_LT(losses.back(), losses.front());
+  config["depth"] = 2;
+  EXPECT_THROW(loss_curve(config), Error);  // the deeper set would not be twice as deep
+  config.update({{"depth", 3}, {"test-examples", 100}});
+  EXPECT_THROW(loss_curve(config), Error);  // nothing left to learn from
 }
 
 TEST(SimplifyTask, LearnsAndItsModelFileRewrites) {

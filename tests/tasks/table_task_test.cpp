@@ -112,7 +112,8 @@ TEST(TableTask, RegressionBeatsTheLinearModelOnACurve) {
   for (int i = 0; i < 200; ++i) out << i / 100.0 - 1 << "," << std::sin(i / 30.0) << "\n";
   out.close();
   Json config = default_config(find_task("table"));
-  config.update({{"csv", path}, {"target", "y"}, {"hidden", "16"}, {"epochs", 1500}, {"lr", 0.02}});
+  config.update({{"csv", path}, {"target", "y"}, {"hidden", "16"}, {"epochs", 1500}, {"lr", 0.02},
+                 {"weight-decay", 0.01}});  // no noise, so little decay
   TaskRun run(config, this_thread_only());
   run.all();
   Json summary;
@@ -126,6 +127,38 @@ Json growing_config() {
   c.update({{"epochs", 60}, {"hidden", "6,5"}, {"density", 0.6}, {"grow", 5}, {"prune", 30.0}, {"weight-decay", 0.1},
             {"fan-in-scaling", true}});
   return c;
+}
+
+TEST(TableTask, TheReferenceLearnsTheSameCurve) {
+  const auto losses = [](bool reference, bool scaling) {
+    Json config = iris_config();
+    config.update({{"epochs", 5}, {"hidden", "6,5"}, {"density", 0.7}, {"fan-in-scaling", scaling}, {"grow", 1},
+                   {"reference", reference}});
+    TaskRun run(config, this_thread_only());
+    std::vector<double> all;
+    run.trainer->run([&](const Trainer& t, bool) {
+      all.push_back(t.state().loss);
+      return true;
+    });
+    return all;
+  };
+  for (const bool scaling : {false, true}) {
+    const std::vector<double> fast = losses(false, scaling), plain = losses(true, scaling);
+    ASSERT_EQ(fast.size(), 5u);
+    ASSERT_EQ(plain.size(), 5u);
+    EXPECT_NE(fast.front(), fast.back());
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(plain[i] / fast[i], 1.0, 1e-5) << scaling << " epoch " << i;
+  }
+}
+
+// The shape lies beside the weights, and a strong decay between two evaluations shrinks both.
+TEST(TableTask, StrongWeightDecayDoesNotTouchTheShape) {
+  Json config = iris_config();
+  config.update({{"epochs", 200}, {"hidden", "30"}, {"weight-decay", 5.0}, {"eval-every", 100}});
+  TaskRun run(config, this_thread_only());
+  const double before = run.objective->evaluate(this_thread_only()).extra[0].second;
+  run.all();
+  EXPECT_EQ(run.objective->evaluate(this_thread_only()).extra[0].second, before);
 }
 
 TEST(TableTask, AnyThreadCountGivesTheSameBitsWhileGrowingAndPruning) {

@@ -1,4 +1,5 @@
-// Arrays that start on a cache line, so that vector loads never straddle one.
+// Arrays that start on a cache line, so that vector loads never straddle one. Large ones ask for huge pages: rows
+// gathered from all over such an array would otherwise wait for page tables as often as for memory.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,9 @@ namespace espalier {
 
 inline constexpr std::size_t kCacheLine = 64;
 
+void* allocate_aligned(std::size_t bytes);
+void free_aligned(void* memory, std::size_t bytes);
+
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
@@ -16,9 +20,10 @@ struct AlignedAllocator {
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>&) {}
   T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{kCacheLine}));
+    if (n > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(allocate_aligned(n * sizeof(T)));
   }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{kCacheLine}); }
+  void deallocate(T* p, std::size_t n) { free_aligned(p, n * sizeof(T)); }
   bool operator==(const AlignedAllocator&) const { return true; }
 };
 

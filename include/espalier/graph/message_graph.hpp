@@ -17,9 +17,8 @@ class MessageGraph {
   struct Side {
     std::span<const std::uint32_t> offsets, list;  // [N+1], [E]
     std::vector<float> inverse_degree;             // [N]; 0 without neighbours
-    // Nodes with more neighbours than one piece holds are summed piece by piece, the pieces in parallel.
+    // Nodes with more neighbours than one piece holds: their lists are worked on in pieces, in parallel.
     std::vector<std::uint32_t> heavy;              // ascending
-    std::vector<std::uint32_t> first_piece;        // [heavy + 1], over all pieces of this side
   };
 
   explicit MessageGraph(std::vector<Graph> relations);

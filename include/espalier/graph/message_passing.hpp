@@ -39,6 +39,7 @@ struct MessageState {
   AlignedVector<float> maxima;                           // [2R][N][in], with max
   AlignedVector<std::uint32_t> winners;                  // [2R][N][in], with max: who is the largest
   AlignedVector<float> packed, dz, routed, pieces, heavy;  // scratch
+  AlignedVector<std::uint32_t> piece_winners;              // scratch
   std::unique_ptr<GradientSlots> slots;
 };
 

@@ -17,6 +17,9 @@ struct SimplifyDataOptions {
   std::vector<std::string> symbols{"x", "y", "z"};
   std::uint64_t seed = 0;
   bool share = false;  // equal subexpressions as one node
+  // Lines of `espalier data simplify`: train, validation and test are drawn from them instead of generated, and
+  // train is what is left. Empty: generated. The deeper set is always generated.
+  std::string file;
 };
 
 struct SimplifyData {
@@ -32,5 +35,6 @@ SimplifyData make_simplify_data(const SimplifyDataOptions& options);
 std::string simplify_line(const Expression& input, const Vocabulary& words);
 // The inputs of such a file. Errors name the line; graphs and texts must agree with each other.
 std::vector<Expression> read_simplify_lines(const std::string& text, const Vocabulary& words);
+int expression_depth(const Expression& expression);  // 0 for a leaf
 
 }  // namespace espalier

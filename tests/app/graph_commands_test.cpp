@@ -1,0 +1,203 @@
+// The commands of the graph room as a user meets them: rewrite, predict, ged, data, and training from a file.
+#include "app/program.hpp"
+
+namespace espalier {
+namespace {
+
+void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// A small model that knows the easiest rules; trained once for all tests of this program.
+const std::string& simplify_model() {
+  static const TempFolder folder;
+  static const std::string path = [] {
+    const Ended e = run({"train", "simplify", "--epochs", "250", "--train-examples", "1500", "--validation-examples", "50",
+                         "--test-examples", "0", "--deep-examples", "0", "--features", "24", "--batch-size", "64",
+                         "--depth", "3", "--most-number", "3", "--quiet", "--out", folder / "run"});
+    EXPECT_EQ(e.exit_code, 0) << e.err;
+    return folder / "run/model.safetensors";
+  }();
+  return path;
+}
+
+const std::string& table_model() {
+  static const TempFolder folder;
+  static const std::string path = [] {
+    write(folder / "train.csv",
+          "size,colour,kind\n1,red,a\n2,red,a\n1.5,blue,a\n1.2,blue,a\n9,red,b\n8,blue,b\n8.5,red,b\n9.5,blue,b\n"
+          "1.1,red,a\n1.9,blue,a\n8.8,red,b\n9.1,blue,b\n");
+    const Ended e = run({"train", "table", "--csv", folder / "train.csv", "--target", "kind", "--epochs", "100",
+                         "--quiet", "--out", folder / "run"});
+    EXPECT_EQ(e.exit_code, 0) << e.err;
+    return folder / "run/model.safetensors";
+  }();
+  return path;
+}
+
+TEST(Rewrite, PrintsEveryPassToTheFixedPointAndChecks) {
+  const Ended e = run({"rewrite", simplify_model(), "(+ (* x 1) 0)", "--check"});
+  EXPECT_EQ(e.exit_code, 0) << e.out << e.err;
+  EXPECT_TRUE(has(e.out, "0  (+ (* x 1) 0)\n")) << e.out;
+  EXPECT_TRUE(has(e.out, "  x\n")) << e.out;
+  EXPECT_TRUE(has(e.out, "right: the exact engine says x\n")) << e.out;
+  const auto j = run({"rewrite", simplify_model(), "(+ (* x 1) 0)", "--check", "--json"}).json();
+  EXPECT_EQ(j.at("passes").front(), "(+ (* x 1) 0)");
+  EXPECT_EQ(j.at("passes").back(), "x");
+  EXPECT_EQ(j.at("exact"), true);
+  EXPECT_EQ(j.at("fixed_point"), true);
+}
+
+TEST(Rewrite, AWrongModelIsToldBy_Check) {
+  const TempFolder folder;
+  const Ended trained = run({"train", "simplify", "--epochs", "1", "--train-examples", "50", "--validation-examples", "5",
+                             "--test-examples", "0", "--deep-examples", "0", "--depth", "2", "--quiet", "--out",
+                             folder / "run"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const Ended e = run({"rewrite", folder / "run/model.safetensors", "(+ (* x 1) (- 0 (^ y 1)))", "--check",
+                       "--most-passes", "3"});
+  EXPECT_EQ(e.exit_code, 3) << e.out << e.err;
+  EXPECT_TRUE(has(e.out, "wrong: the exact engine says")) << e.out;
+}
+
+TEST(Rewrite, DotDrawsAGraphForEveryPass) {
+  const Ended e = run({"rewrite", simplify_model(), "(+ x 0)", "--dot"});
+  EXPECT_EQ(e.exit_code, 0) << e.err;
+  EXPECT_EQ(e.out.rfind("digraph", 0), 0u) << e.out;
+  EXPECT_TRUE(has(e.out, "pass 0")) << e.out;
+  EXPECT_TRUE(has(e.out, "pass 1")) << e.out;
+}
+
+TEST(Rewrite, MistakesAreOneLineWithTheirPlace) {
+  expect_one_line(run({"rewrite", simplify_model(), "(+ x"}), 1, {"character 1"});
+  expect_one_line(run({"rewrite", simplify_model(), "(+ x 0) y"}), 1, {"character 9"});
+  expect_one_line(run({"rewrite", simplify_model(), "(% x 0)"}), 1, {"%"});
+  expect_one_line(run({"rewrite", simplify_model(), "(+ wombat 0)"}), 1, {"wombat"});  // a label never seen
+  expect_one_line(run({"rewrite", simplify_model(), ""}), 1, {});
+  expect_one_line(run({"rewrite", "/nowhere", "x"}), 1, {"/nowhere"});
+  expect_one_line(run({"rewrite", table_model(), "x"}), 1, {"table", "simplify"});
+}
+
+TEST(Predict, SaysTheClassAndItsProbabilities) {
+  const TempFolder folder;
+  write(folder / "new.csv", "colour,size\nred,1.3\nblue,9.2\n");  // columns in another order
+  const Ended e = run({"predict", table_model(), folder / "new.csv"});
+  EXPECT_EQ(e.exit_code, 0) << e.err;
+  EXPECT_EQ(e.out, "kind\na\nb\n");
+  const Ended p = run({"predict", table_model(), folder / "new.csv", "--probabilities", "-o", folder / "out.csv"});
+  EXPECT_EQ(p.exit_code, 0) << p.err;
+  EXPECT_EQ(text_of(folder / "out.csv").rfind("kind,p(a),p(b)\na,", 0), 0u) << text_of(folder / "out.csv");
+}
+
+TEST(Predict, AnUnseenWordIsNoughtsAndAMissingColumnIsAnError) {
+  const TempFolder folder;
+  write(folder / "unseen.csv", "size,colour\n1.3,green\n9.2,green\n");
+  EXPECT_EQ(run({"predict", table_model(), folder / "unseen.csv"}).out, "kind\na\nb\n");
+  write(folder / "missing.csv", "colour\nred\n");
+  expect_one_line(run({"predict", table_model(), folder / "missing.csv"}), 1, {"size"});
+  write(folder / "text.csv", "size,colour\nbig,red\n");
+  expect_one_line(run({"predict", table_model(), folder / "text.csv"}), 1, {"big", "line 2"});
+  write(folder / "ragged.csv", "size,colour\n1,red\n2\n");
+  expect_one_line(run({"predict", table_model(), folder / "ragged.csv"}), 1, {"line 3"});
+  write(folder / "empty.csv", "");
+  expect_one_line(run({"predict", table_model(), folder / "empty.csv"}), 1, {"empty.csv"});
+  expect_one_line(run({"predict", simplify_model(), folder / "missing.csv"}), 1, {"simplify", "table"});
+}
+
+struct GraphFiles {
+  TempFolder folder;
+  std::string a = folder / "a.json", b = folder / "b.gxl";
+  GraphFiles() {
+    write(a, R"({"directed": false, "nodes": ["C", "C", "O"], "edges": [[0, 1, "s"], [1, 2, "d"]]})");
+    // The same graph without its last node.
+    write(b,
+          "<?xml version=\"1.0\"?><gxl><graph id=\"g\" edgeids=\"false\" edgemode=\"undirected\">"
+          "<node id=\"n1\"><attr name=\"l\"><string>C</string></attr></node>"
+          "<node id=\"n2\"><attr name=\"l\"><string>C</string></attr></node>"
+          "<edge from=\"n1\" to=\"n2\"><attr name=\"l\"><string>s</string></attr></edge></graph></gxl>");
+  }
+};
+
+TEST(Ged, DistanceOfJsonAndGxlWithEditsAndCosts) {
+  const GraphFiles f;
+  const TempFolder folder;
+  write(folder / "c.json", R"({"directed": false, "nodes": ["C", "C"], "edges": [[0, 1, "s"]]})");
+  const Ended e = run({"ged", f.a, folder / "c.json", "--edits"});
+  EXPECT_EQ(e.exit_code, 0) << e.err;
+  EXPECT_TRUE(has(e.out, "distance 2 (exact)")) << e.out;  // the node O and its edge
+  EXPECT_EQ(std::count(e.out.begin(), e.out.end(), '\n'), 4) << e.out;
+  const auto j = run({"ged", f.a, folder / "c.json", "--json", "--costs", "node-delete=0.5,edge-delete=3"}).json();
+  EXPECT_DOUBLE_EQ(j.at("distance"), 3.5);
+  EXPECT_EQ(j.at("exact"), true);
+  EXPECT_EQ(j.at("edits").size(), 2u);
+  EXPECT_EQ(run({"ged", f.b, f.b, "--json"}).json().at("distance"), 0);
+  const auto bounds = run({"ged", f.a, folder / "c.json", "--exact-budget", "0", "--json"}).json();
+  EXPECT_LE(bounds.at("lower"), 2);
+  EXPECT_GE(bounds.at("upper"), 2);
+}
+
+TEST(Ged, EmptyAndOneNodeGraphsWork) {
+  const TempFolder folder;
+  write(folder / "none.json", R"({"directed": false, "nodes": [], "edges": []})");
+  write(folder / "one.json", R"({"directed": false, "nodes": ["A"], "edges": []})");
+  EXPECT_EQ(run({"ged", folder / "none.json", folder / "none.json", "--json"}).json().at("distance"), 0);
+  EXPECT_EQ(run({"ged", folder / "none.json", folder / "one.json", "--json"}).json().at("distance"), 1);
+}
+
+TEST(Ged, MistakesAreOneLineWithTheirPlace) {
+  const GraphFiles f;
+  const TempFolder folder;
+  const auto json_error = [&](const std::string& text, const std::vector<std::string>& words) {
+    write(folder / "bad.json", text);
+    expect_one_line(run({"ged", folder / "bad.json", f.a}), 1, words);
+  };
+  json_error("{\"nodes\": [\"A\", }", {"bad.json", "byte 17"});
+  json_error(R"({"nodes": ["A"], "edges": [[0, 7]]})", {"7"});
+  json_error(R"({"nodes": 3, "edges": []})", {"nodes"});
+  json_error("", {"bad.json"});
+  write(folder / "bad.gxl", "<gxl><graph edgemode=\"undirected\"><node id=\"a\"></graph></gxl>");
+  expect_one_line(run({"ged", folder / "bad.gxl", f.b}), 1, {"bad.gxl", "byte 49"});
+  write(folder / "edge.gxl",
+        "<gxl><graph edgemode=\"undirected\"><node id=\"a\"/><edge from=\"a\" to=\"zz\"/></graph></gxl>");
+  expect_one_line(run({"ged", folder / "edge.gxl", f.b}), 1, {"zz"});
+  expect_one_line(run({"ged", f.a, f.a, "--costs", "node-eat=1"}), 1, {"node-eat"});
+  expect_one_line(run({"ged", f.a, f.a, "--costs", "node-insert=-1"}), 1, {"-1"});
+  expect_one_line(run({"ged", f.a, "/nowhere.json"}), 1, {"/nowhere.json"});
+}
+
+TEST(Data, LinesAreWrittenReadBackAndTrainedOn) {
+  const TempFolder folder;
+  const std::string file = folder / "lines.jsonl";
+  const Ended made = run({"data", "simplify", "--count", "200", "--depth", "3", "--seed", "4", "-o", file});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  std::istringstream lines(text_of(file));
+  std::string line;
+  std::size_t count = 0;
+  for (; std::getline(lines, line); ++count) {
+    const auto j = nlohmann::json::parse(line);
+    for (const char* field : {"input", "output", "normal", "before", "after"}) EXPECT_TRUE(j.contains(field)) << field;
+  }
+  EXPECT_EQ(count, 200u);
+  EXPECT_EQ(run({"data", "simplify", "--count", "200", "--depth", "3", "--seed", "4"}).out, text_of(file));
+
+  const auto train = [&](const std::string& data, const std::string& out, Arguments more = {}) {
+    Arguments all{"train", "simplify", "--data", data, "--depth", "3", "--epochs", "3", "--validation-examples", "20",
+                  "--test-examples", "20", "--deep-examples", "5", "--quiet", "--json", "--out", folder / out};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const Ended trained = train(file, "run");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_EQ(trained.json().at("simplify").at("test").at("examples"), 20);
+
+  write(folder / "bad.jsonl", text_of(file).substr(0, text_of(file).find('\n') + 1) + "{\"input\": \n");
+  expect_one_line(train(folder / "bad.jsonl", "bad"), 1, {"line 2"});
+  write(folder / "other.jsonl", R"({"input": "q", "output": "q", "before": {"nodes": ["q"], "edges": []}})"
+                                "\n");
+  expect_one_line(train(folder / "other.jsonl", "other"), 1, {"line 1", "\"q\""});
+  write(folder / "few.jsonl", text_of(file).substr(0, text_of(file).find('\n') + 1));
+  expect_one_line(train(folder / "few.jsonl", "few"), 1, {"1 different", "--test-examples"});
+  expect_one_line(train("/nowhere.jsonl", "none"), 1, {"/nowhere.jsonl"});
+}
+
+}  // namespace
+}  // namespace espalier
