@@ -153,8 +153,8 @@ Evaluation TableObjective::evaluate(const Pool& pool) {
   e.loss = table_loss(schema_.classifies(), outputs, validation_.y, nullptr);
   e.extra = {{"edges", static_cast<double>(network.topology().edges().size())}};
   if (!schema_.classifies()) return e;
-  // A few dozen rows make an accuracy of few values, and the best of many evaluations would be a lucky one: weights
-  // are chosen by the mean probability (geometric) of the right class instead.
+  // A few dozen rows make an accuracy of few values: weights are chosen by the geometric mean probability of the
+  // right class instead, which has no ties.
   e.extra.emplace_back("accuracy", e.score);
   e.score = std::exp(-e.loss);
   return e;
