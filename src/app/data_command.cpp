@@ -20,8 +20,10 @@ void write_simplify(DataFlags f) {
   const SimplifyData data = make_simplify_data(f.options);
   std::string text;
   for (const Expression& e : data.train) text += simplify_line(e, data.words) + "\n";
-  if (f.out.empty()) fmt::print("{}", text);
-  else write_atomically(f.out, text);
+  if (f.out.empty())
+    fmt::print("{}", text);
+  else
+    write_atomically(f.out, text);
 }
 
 }  // namespace
@@ -29,9 +31,12 @@ void write_simplify(DataFlags f) {
 void add_data_command(CLI::App& program, int&) {
   CLI::App* command = program.add_subcommand("data", "write the examples of a task to a file");
   command->require_subcommand(1);
-  CLI::App* simplify = command->add_subcommand("simplify", "expressions before and after one pass, one pair of graphs a line");
+  CLI::App* simplify =
+      command->add_subcommand("simplify", "expressions before and after one pass, one pair of graphs a line");
   auto flags = std::make_shared<DataFlags>();
-  simplify->add_option("--count", flags->count, "how many, no two alike")->default_str("1000")->check(CLI::Range(1, 10000000));
+  simplify->add_option("--count", flags->count, "how many, no two alike")
+      ->default_str("1000")
+      ->check(CLI::Range(1, 10000000));
   simplify->add_option("--depth", flags->options.depth, "depth of the deepest expression")->default_str("5");
   simplify->add_option("--most-number", flags->options.most_number, "numbers are 0 to this one")->default_str("9");
   simplify->add_flag("--share", flags->options.share, "one node for equal subexpressions");

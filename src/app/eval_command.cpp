@@ -23,9 +23,10 @@ int evaluate(const EvalFlags& f) {
   const GateCounts counts = count_gates(model.parameters.values());
   const bool solved = trials.front().exact;
   if (f.json) {
-    Json j = {{"model", f.model},         {"task", model.task()},          {"solved", solved},
-              {"score", trials[0].score}, {"gates", counts.raw},           {"active_gates", counts.active},
-              {"trials", Json::array()},  {"seconds", seconds_now() - start}};
+    Json j = {{"model", f.model},        {"task", model.task()},
+              {"solved", solved},        {"score", trials[0].score},
+              {"gates", counts.raw},     {"active_gates", counts.active},
+              {"trials", Json::array()}, {"seconds", seconds_now() - start}};
     for (const Trial& t : trials)
       j["trials"].push_back({{"name", t.name}, {"description", t.description}, {"score", t.score}, {"exact", t.exact}});
     fmt::print("{}\n", j.dump());
@@ -43,7 +44,9 @@ int evaluate(const EvalFlags& f) {
 void add_eval_command(CLI::App& program, int& exit_code) {
   auto flags = std::make_shared<EvalFlags>();
   CLI::App* command = program.add_subcommand("eval", "validate a trained automaton and run the published trials");
-  command->add_option("model", flags->model, "a trained automaton: its run's folder or model.safetensors")->required()->type_name("FILE");
+  command->add_option("model", flags->model, "a trained automaton: its run's folder or model.safetensors")
+      ->required()
+      ->type_name("FILE");
   command->add_option("--seed", flags->trials.seed, "seed of boards, updates and damage")->capture_default_str();
   command->add_option("--reset-steps", flags->trials.reset_steps, "steps of the trial with a reset at every step")
       ->capture_default_str()

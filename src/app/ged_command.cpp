@@ -32,10 +32,14 @@ const char* kind_name(EditKind kind) {
 Json to_json(const EditDistanceReport& r, double similarity) {
   Json edits = Json::array();
   for (const GraphEdit& e : r.edits)
-    edits.push_back({{"kind", kind_name(e.kind)}, {"first", {e.first, e.first_to}}, {"second", {e.second, e.second_to}},
-                     {"before", e.before}, {"after", e.after}, {"cost", e.cost}});
-  return {{"distance", r.distance}, {"lower", r.lower}, {"upper", r.upper}, {"exact", r.exact},
-          {"mapping", r.mapping}, {"edits", edits}, {"searched", r.searched}, {"wl_similarity", similarity}};
+    edits.push_back({{"kind", kind_name(e.kind)},
+                     {"first", {e.first, e.first_to}},
+                     {"second", {e.second, e.second_to}},
+                     {"before", e.before},
+                     {"after", e.after},
+                     {"cost", e.cost}});
+  return {{"distance", r.distance}, {"lower", r.lower}, {"upper", r.upper},       {"exact", r.exact},
+          {"mapping", r.mapping},   {"edits", edits},   {"searched", r.searched}, {"wl_similarity", similarity}};
 }
 
 void ged(const GedFlags& f) {
@@ -49,8 +53,10 @@ void ged(const GedFlags& f) {
     fmt::print("{}\n", to_json(r, similarity).dump());
     return;
   }
-  if (r.exact) fmt::print("distance {:g} (exact)\n", r.distance);
-  else fmt::print("distance between {:g} and {:g}\n", r.lower, r.upper);
+  if (r.exact)
+    fmt::print("distance {:g} (exact)\n", r.distance);
+  else
+    fmt::print("distance between {:g} and {:g}\n", r.lower, r.upper);
   fmt::print("Weisfeiler-Lehman similarity {:.4f}\n", similarity);
   if (f.edits)
     for (const GraphEdit& e : r.edits) fmt::print("  {:<6g} {}\n", e.cost, to_text(e));
@@ -64,7 +70,9 @@ void add_ged_command(CLI::App& program, int&) {
   command->add_option("first", flags->first, "a graph")->required()->type_name("A");
   command->add_option("second", flags->second, "another")->required()->type_name("B");
   command->add_option("--exact-budget", flags->budget, "seconds for the exact search; 0 = bounds only")
-      ->type_name("S")->default_str("10")->check(CLI::NonNegativeNumber);
+      ->type_name("S")
+      ->default_str("10")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--costs", flags->costs, "e.g. node-insert=1,edge-substitute=0.5; what is not named costs 1");
   command->add_flag("--edits", flags->edits, "list the edits");
   command->add_flag("--json", flags->json, "print one JSON object");

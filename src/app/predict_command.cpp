@@ -53,8 +53,10 @@ void predict(const PredictFlags& f) {
   text += "\n";
   for (std::size_t r = 0; r < rows.size(); ++r)
     text += line_of(model.schema, y.subspan(r * width, width), f.probabilities) + "\n";
-  if (f.out.empty()) fmt::print("{}", text);
-  else write_atomically(f.out, text);
+  if (f.out.empty())
+    fmt::print("{}", text);
+  else
+    write_atomically(f.out, text);
 }
 
 }  // namespace
@@ -62,8 +64,12 @@ void predict(const PredictFlags& f) {
 void add_predict_command(CLI::App& program, int&) {
   CLI::App* command = program.add_subcommand("predict", "say what a table model predicts for the rows of a CSV file");
   auto flags = std::make_shared<PredictFlags>();
-  command->add_option("model", flags->model, "model.safetensors of `espalier train table`")->required()->type_name("MODEL");
-  command->add_option("csv", flags->csv, "rows with the columns the model was trained on")->required()->type_name("FILE.csv");
+  command->add_option("model", flags->model, "model.safetensors of `espalier train table`")
+      ->required()
+      ->type_name("MODEL");
+  command->add_option("csv", flags->csv, "rows with the columns the model was trained on")
+      ->required()
+      ->type_name("FILE.csv");
   command->add_option("-o,--out", flags->out, "write here instead of to standard output")->type_name("FILE");
   command->add_flag("--probabilities", flags->probabilities, "a column for every class");
   command->add_option("--threads", flags->threads, "worker threads; 0 = all cores");

@@ -55,8 +55,12 @@ int rewrite(const RewriteFlags& f) {
 void add_rewrite_command(CLI::App& program, int& exit_code) {
   CLI::App* command = program.add_subcommand("rewrite", "simplify an expression with a trained model, pass by pass");
   auto flags = std::make_shared<RewriteFlags>();
-  command->add_option("model", flags->model, "model.safetensors of `espalier train simplify`")->required()->type_name("MODEL");
-  command->add_option("expression", flags->expression, "in prefix form, e.g. '(+ (* x 1) 0)'")->required()->type_name("EXPRESSION");
+  command->add_option("model", flags->model, "model.safetensors of `espalier train simplify`")
+      ->required()
+      ->type_name("MODEL");
+  command->add_option("expression", flags->expression, "in prefix form, e.g. '(+ (* x 1) 0)'")
+      ->required()
+      ->type_name("EXPRESSION");
   command->add_option("--most-passes", flags->most_passes, "give up after this many")->check(CLI::Range(1, 100000));
   command->add_flag("--dot", flags->dot, "print the graphs for graphviz instead");
   command->add_flag("--check", flags->check, "compare with the exact engine; exit with 3 when they differ");

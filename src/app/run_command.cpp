@@ -25,7 +25,7 @@ struct RunFlags {
   bool soft = false, channels = false, json = false, quiet = false;
 };
 
-constexpr int kMostSide = 4096;          // of pictures
+constexpr int kMostSide = 4096;  // of pictures
 constexpr std::uint64_t kMostFrames = 400;
 
 std::vector<long> numbers(const std::string& option, const std::string& text, char separator) {
@@ -37,7 +37,8 @@ std::vector<long> numbers(const std::string& option, const std::string& text, ch
     char* stop = nullptr;
     list.push_back(std::strtol(part.c_str(), &stop, 10));
     if (part.empty() || *stop || list.back() < 0)
-      throw CLI::ValidationError(option, fmt::format("got \"{}\", expected whole numbers separated by '{}'", text, separator));
+      throw CLI::ValidationError(option,
+                                 fmt::format("got \"{}\", expected whole numbers separated by '{}'", text, separator));
     at = end + 1;
   }
   return list;
@@ -52,7 +53,8 @@ void parse_size(const RunFlags& f, const LatticeModel& model, int& height, int& 
   height = static_cast<int>(std::min(list[0], 1'000'000L));
   width = static_cast<int>(std::min(list.size() > 1 ? list[1] : list[0], 1'000'000L));
   if (list.size() > 2 || height < 1 || width < 1 || height > kMostSide || width > kMostSide)
-    throw CLI::ValidationError("--size", fmt::format("got \"{}\", expected N or HxW with sides of 1 to {}", f.size, kMostSide));
+    throw CLI::ValidationError("--size",
+                               fmt::format("got \"{}\", expected N or HxW with sides of 1 to {}", f.size, kMostSide));
 }
 
 SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, std::uint64_t steps) {
@@ -64,7 +66,8 @@ SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model,
   if (!f.damage.empty()) {
     const auto d = numbers("--damage", f.damage, ',');
     if (d.size() != 4 && d.size() != 6)
-      throw CLI::ValidationError("--damage", fmt::format("got \"{}\", expected TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]", f.damage));
+      throw CLI::ValidationError("--damage",
+                                 fmt::format("got \"{}\", expected TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]", f.damage));
     const auto n = [&](std::size_t i) { return static_cast<std::size_t>(d[i]); };
     o.dead.push_back({n(0), n(1), n(2), n(3), d.size() == 6 ? n(4) : 0, d.size() == 6 ? n(5) : steps});
   }
@@ -110,7 +113,9 @@ int run(const RunFlags& f) {
   const LatticeModel model = load_lattice_model(f.model);
   int height = 0, width = 0;
   parse_size(f, model, height, width);
-  const std::uint64_t steps = f.steps ? f.steps : model.task() == "life" ? 100 : 2 * static_cast<std::uint64_t>(model.problem.rollout.steps);
+  const std::uint64_t steps = f.steps                  ? f.steps
+                              : model.task() == "life" ? 100
+                                                       : 2 * static_cast<std::uint64_t>(model.problem.rollout.steps);
   const SimulatorOptions options = simulator_options(f, model, steps);
   const Pool pool(f.threads);
   const BoardState start = start_board(model, height, width, f.seed);
@@ -135,8 +140,15 @@ int run(const RunFlags& f) {
       for (int x = 0; x < width; ++x) alive += state.at(0, y, x);
     Hasher hash;
     hash.add(std::span<const float>(state.values));
-    fmt::print("{}\n", Json{{"task", model.task()}, {"height", height}, {"width", width}, {"steps", done}, {"soft", f.soft},
-                            {"alive", alive}, {"board_hash", hash.hex()}, {"seconds", seconds_now() - began}}.dump());
+    fmt::print("{}\n", Json{{"task", model.task()},
+                            {"height", height},
+                            {"width", width},
+                            {"steps", done},
+                            {"soft", f.soft},
+                            {"alive", alive},
+                            {"board_hash", hash.hex()},
+                            {"seconds", seconds_now() - began}}
+                           .dump());
   }
   return stop.raised() ? kInterrupted : kDone;
 }
@@ -146,19 +158,28 @@ int run(const RunFlags& f) {
 void add_run_command(CLI::App& program, int& exit_code) {
   auto f = std::make_shared<RunFlags>();
   CLI::App* c = program.add_subcommand("run", "let a trained automaton grow, in the terminal, as GIF or PNG");
-  c->add_option("model", f->model, "a trained automaton: its run's folder or model.safetensors")->required()->type_name("FILE");
+  c->add_option("model", f->model, "a trained automaton: its run's folder or model.safetensors")
+      ->required()
+      ->type_name("FILE");
   c->add_option("--size", f->size, "board size, N or HxW (default: as trained; life 64)");
-  c->add_option("--steps", f->steps, "steps to run (default: twice the trained number; life 100)")->check(CLI::Range(1L, 1'000'000'000L));
+  c->add_option("--steps", f->steps, "steps to run (default: twice the trained number; life 100)")
+      ->check(CLI::Range(1L, 1'000'000'000L));
   c->add_option("--seed", f->seed, "seed of the start, of updates and of damage")->capture_default_str();
-  c->add_option("--async", f->fire_rate, "probability that a cell updates in a step (default: as trained)")->check(CLI::Range(0.001, 1.0))->type_name("RATE");
+  c->add_option("--async", f->fire_rate, "probability that a cell updates in a step (default: as trained)")
+      ->check(CLI::Range(0.001, 1.0))
+      ->type_name("RATE");
   c->add_option("--damage", f->damage, "hold a rectangle at 0: TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]");
-  c->add_option("--reset", f->reset, "clear a random square of this side after every step")->check(CLI::Range(1, kMostSide));
+  c->add_option("--reset", f->reset, "clear a random square of this side after every step")
+      ->check(CLI::Range(1, kMostSide));
   c->add_flag("--soft", f->soft, "soft gates as trained instead of the hard circuit");
   c->add_option("--gif", f->gif, "write the run as an animated GIF")->type_name("FILE");
   c->add_option("--png", f->png, "write the last board as a PNG")->type_name("FILE");
-  c->add_option("--scale", f->scale, "pixels a cell in pictures (default: so that the picture is near 384)")->check(CLI::Range(1, 64));
+  c->add_option("--scale", f->scale, "pixels a cell in pictures (default: so that the picture is near 384)")
+      ->check(CLI::Range(1, 64));
   c->add_flag("--channels", f->channels, "pictures show a sheet of all channels");
-  c->add_option("--fps", f->fps, "steps a second in terminal and GIF")->capture_default_str()->check(CLI::Range(1, 100));
+  c->add_option("--fps", f->fps, "steps a second in terminal and GIF")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
   c->add_option("--threads", f->threads, "worker threads; 0 = all cores");
   c->add_flag("--quiet", f->quiet, "draw nothing");
   c->add_flag("--json", f->json, "print one JSON object instead of the board");

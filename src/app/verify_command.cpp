@@ -53,8 +53,9 @@ void add_verify_command(CLI::App& program, int& exit_code) {
   command->add_option("--seconds", options->seconds, "give up on SAT proofs after so long (0: never)")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "print one JSON object");
-  command->footer("Exit code 0: proved equal, 1: different, or an error (on standard error), 3: undecided.\n"
-                  "Example: espalier verify runs/life-1 life.blif");
+  command->footer(
+      "Exit code 0: proved equal, 1: different, or an error (on standard error), 3: undecided.\n"
+      "Example: espalier verify runs/life-1 life.blif");
   command->callback([options, &exit_code] {
     const Netlist first = load_circuit(options->first), second = load_circuit(options->second);
     VerifyOptions limits;

@@ -26,7 +26,8 @@ class SimAssembler {
   }
   void op(Opcode code, int to, int a, const Memory& m) { vex_memory(to, a, k66, code, m); }
 
-  // From the last 32 bytes to the first; the offset stands 32 beyond, so that one fused subtract-and-jump ends the loop.
+  // From the last 32 bytes to the first; the offset stands 32 beyond, so that one fused subtract-and-jump ends the
+  // loop.
   void begin_loop() { loop_ = bytes_.size(); }
   void end_loop() {
     emit({0x48, 0x83, 0xE9, 0x20, 0x0F, 0x85});  // sub rcx, 32; jnz loop

@@ -176,7 +176,8 @@ class Generator {
 
 bool fits(const std::vector<SimPlace>& places) {
   for (const SimPlace& place : places)
-    if (place.bytes - 32 != static_cast<std::int32_t>(place.bytes - 32) || place.bytes > kMostDisplacement) return false;
+    if (place.bytes - 32 != static_cast<std::int32_t>(place.bytes - 32) || place.bytes > kMostDisplacement)
+      return false;
   return true;
 }
 

@@ -79,7 +79,8 @@ class Sharing {
     };
     for (std::uint32_t i = 0; i < program_.ops.size(); ++i) {
       const SimOp& op = program_.ops[i];
-      if (op.code == SimCode::kZero || op.code == SimCode::kOnes || moved(static_cast<std::uint32_t>(program_.inputs) + i))
+      if (op.code == SimCode::kZero || op.code == SimCode::kOnes ||
+          moved(static_cast<std::uint32_t>(program_.inputs) + i))
         continue;
       read(op.a);
       read(op.b);
@@ -113,10 +114,10 @@ class Sharing {
 
   const SimProgram& program_;
   std::uint32_t row_inputs_;
-  std::vector<RowValue> of_;        // [value of the program]
-  std::vector<SimOp> ops_;          // of the row values, on row values
-  std::vector<unsigned> rows_;      // [row op] bit r: computed of row r
-  std::size_t saved_ = 0;           // operations of a cell, less those of a row
+  std::vector<RowValue> of_;            // [value of the program]
+  std::vector<SimOp> ops_;              // of the row values, on row values
+  std::vector<unsigned> rows_;          // [row op] bit r: computed of row r
+  std::size_t saved_ = 0;               // operations of a cell, less those of a row
   std::vector<std::uint32_t> outputs_;  // row values
 };
 

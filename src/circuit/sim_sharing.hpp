@@ -7,8 +7,9 @@
 namespace espalier {
 
 struct SharedRows {
-  SimProgram row;   // inputs [3][C]: a row's western, own and eastern bits; none when sharing does not pay
-  SimProgram cell;  // inputs: those of the whole program, then [row.outputs][3]: the values of the rows above, here, below
+  SimProgram row;  // inputs [3][C]: a row's western, own and eastern bits; none when sharing does not pay
+  SimProgram
+      cell;  // inputs: those of the whole program, then [row.outputs][3]: the values of the rows above, here, below
 };
 
 SharedRows share_rows(const SimProgram& program, int channels);

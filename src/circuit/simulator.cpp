@@ -111,7 +111,8 @@ struct Simulator::Plan {
 
   static std::int64_t bytes(std::size_t words) { return static_cast<std::int64_t>(words * 8); }
 
-  // Where a column of the patch stands, seen from the tile's first row. Row 0 is the one above: shifted rows begin there.
+  // Where a column of the patch stands, seen from the tile's first row. Row 0 is the one above: shifted rows begin
+  // there.
   SimPlace place(std::size_t row, std::size_t column, int c) const {
     if (column == 1) {
       const std::size_t words = static_cast<std::size_t>(c) * plane_words + row * row_words;
@@ -159,8 +160,8 @@ struct Simulator::Plan {
   void make_interpreter(const SimulatorOptions& options) {
     if (options.engine == SimulatorOptions::Engine::kNative)
       fail("simulator", "a machine without AVX2 or executable pages", "x86-64 Linux with AVX2", "use the interpreter");
-    interpreter =
-        std::make_unique<SimInterpreter>(program, input_places(), output_places(), bytes(engine_word), options.word_bits);
+    interpreter = std::make_unique<SimInterpreter>(program, input_places(), output_places(), bytes(engine_word),
+                                                   options.word_bits);
     arena_words += interpreter->slot_room() / 8;
   }
 
@@ -219,7 +220,8 @@ void Simulator::one_step(const Board& now, Board& next, const Pool& pool) {
   const std::size_t tiles = (plan.height + plan.tile_rows - 1) / plan.tile_rows;
   const std::size_t chunk_rows = plan.tile_rows * std::max<std::size_t>(1, tiles / 64);
   const double row_ns =
-      (plan.native ? 0.04 : 0.25) * static_cast<double>(plan.row_words * (plan.program.ops.size() + plan.row_program.ops.size() + 8));
+      (plan.native ? 0.04 : 0.25) *
+      static_cast<double>(plan.row_words * (plan.program.ops.size() + plan.row_program.ops.size() + 8));
   pool.for_chunks(plan.height, chunk_rows, row_ns, [&](Chunk rows) {
     auto arena = plan.arenas->borrow();
     for (std::size_t first = rows.begin; first < rows.end; first += plan.tile_rows)

@@ -13,9 +13,9 @@ HWY_BEFORE_NAMESPACE();
 namespace espalier::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// u < threshold for four groups, one more digit, from the lowest on: `digit(group)` holds that of 255 - u. The threshold
-// is `whole` or, where `up` is ones, whole + 1: a digit in which the two differ is chosen by `up`, as no branch could
-// foresee it; all other branches go the same way for a whole board.
+// u < threshold for four groups, one more digit, from the lowest on: `digit(group)` holds that of 255 - u. The
+// threshold is `whole` or, where `up` is ones, whole + 1: a digit in which the two differ is chosen by `up`, as no
+// branch could foresee it; all other branches go the same way for a whole board.
 template <class V, class Digit>
 HWY_INLINE void add_digit(V* HWY_RESTRICT below, std::uint32_t whole, int k, V up, Digit digit) {
   const bool one = whole >> k & 1, one_if_up = (whole + 1) >> k & 1;

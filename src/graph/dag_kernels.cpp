@@ -71,22 +71,20 @@ HWY_INLINE void forward_tile(const DagView& view, std::size_t v, float* HWY_REST
   const Vec scale = hn::Set(d, view.scale[v]), bias = hn::Set(d, view.bias[v - view.num_inputs]);
   const auto f = static_cast<Activation>(view.activation[v]);
   float* row = a + v * view.lanes;
-  for (std::size_t t = 0; t < kCount; ++t)
-    hn::StoreU(activate(f, hn::MulAdd(scale, sum[t], bias)), d, row + t * kVec);
+  for (std::size_t t = 0; t < kCount; ++t) hn::StoreU(activate(f, hn::MulAdd(scale, sum[t], bias)), d, row + t * kVec);
 }
 
 // The same sums of eight lanes on every vector width.
 HWY_INLINE float sum_of_lanes(Vec v) { return hn::GetLane(hn::SumOfLanes(d, v)); }
 
 template <std::size_t kWidth>
-HWY_INLINE void backward_tile(const DagView& view, std::size_t u, const float* HWY_RESTRICT a,
-                              float* HWY_RESTRICT g, float* HWY_RESTRICT dw, float* HWY_RESTRICT db) {
+HWY_INLINE void backward_tile(const DagView& view, std::size_t u, const float* HWY_RESTRICT a, float* HWY_RESTRICT g,
+                              float* HWY_RESTRICT dw, float* HWY_RESTRICT db) {
   constexpr std::size_t kCount = kWidth / kVec;
   const float* a_row = a + u * view.lanes;
   float* g_row = g + u * view.lanes;
   Vec sum[kCount];
-  for (std::size_t t = 0; t < kCount; ++t)
-    sum[t] = view.is_output[u] ? hn::LoadU(d, g_row + t * kVec) : hn::Zero(d);
+  for (std::size_t t = 0; t < kCount; ++t) sum[t] = view.is_output[u] ? hn::LoadU(d, g_row + t * kVec) : hn::Zero(d);
   for (std::uint32_t k = view.out_offsets[u + 1]; k-- > view.out_offsets[u];) {
     const Vec w = hn::Set(d, view.out_weights[k]);
     fetch<kWidth>(g + view.targets[k >= kAhead ? k - kAhead : 0] * view.lanes);

@@ -94,8 +94,7 @@ float& DagNN::bias_ref(NodeId node) {
   if (topology_.node(node).kind == NodeKind::kInput)
     fail("bias", fmt::format("node {}, an input", node), "a hidden or output node");
   const auto fresh = state_->new_biases.find(node);
-  return fresh != state_->new_biases.end() ? fresh->second
-                                           : parameters_.values(kDagBias)[state_->bias_at.at(node)];
+  return fresh != state_->new_biases.end() ? fresh->second : parameters_.values(kDagBias)[state_->bias_at.at(node)];
 }
 
 float DagNN::weight(EdgeId edge) const { return const_cast<DagNN*>(this)->weight_ref(edge); }
@@ -143,15 +142,19 @@ void DagNN::apply_edits(Optimizer* optimizer) {
     const NodeId id = plan.nodes[plan.num_inputs + i];
     bias_at.emplace(id, i);
     const auto fresh = s.new_biases.find(id);
-    if (fresh != s.new_biases.end()) moved.values()[i] = fresh->second;
-    else move(s.bias_at.at(id), i);
+    if (fresh != s.new_biases.end())
+      moved.values()[i] = fresh->second;
+    else
+      move(s.bias_at.at(id), i);
   }
   for (std::size_t e = 0; e < plan.edges.size(); ++e) {
     const EdgeId id = plan.edges[e];
     weight_at.emplace(id, e);
     const auto fresh = s.new_weights.find(id);
-    if (fresh != s.new_weights.end()) moved.values()[new_biases + e] = fresh->second;
-    else move(old_biases + s.weight_at.at(id), new_biases + e);
+    if (fresh != s.new_weights.end())
+      moved.values()[new_biases + e] = fresh->second;
+    else
+      move(old_biases + s.weight_at.at(id), new_biases + e);
   }
   parameters_ = std::move(moved);
   if (optimizer) *optimizer = std::move(state);
@@ -178,14 +181,10 @@ void DagNN::step(float lr, const Pool& pool) {
 }
 
 double DagNN::gradient_norm(const Pool& pool) const { return parameters_.gradient_norm(pool); }
-double DagNN::clip_gradients(double max_norm, const Pool& pool) {
-  return parameters_.clip_gradients(max_norm, pool);
-}
+double DagNN::clip_gradients(double max_norm, const Pool& pool) { return parameters_.clip_gradients(max_norm, pool); }
 bool DagNN::has_gradients() const { return parameters_.has_gradients(); }
 
-std::size_t DagNN::num_parameters() const {
-  return topology_.edges().size() + topology_.nodes().size() - num_inputs();
-}
+std::size_t DagNN::num_parameters() const { return topology_.edges().size() + topology_.nodes().size() - num_inputs(); }
 
 float* DagNN::gradient_of(EdgeId edge) {
   const auto found = state_->weight_at.find(edge);

@@ -70,8 +70,9 @@ DagNN DagNN::layered(std::span<const std::size_t> sizes, const LayeredOptions& o
         const double scale = options.fan_in_scaling ? gain : gain / std::sqrt(static_cast<double>(fan_in));
         for (std::size_t u = 0; u < before.size(); ++u)
           if (keep[u * layer.size() + v])
-            network.add_edge(before[u], layer[v],
-                             static_cast<float>(scale * static_cast<double>(weights.normal(base + u * layer.size() + v))));
+            network.add_edge(
+                before[u], layer[v],
+                static_cast<float>(scale * static_cast<double>(weights.normal(base + u * layer.size() + v))));
       }
       base += before.size() * layer.size() + before.size() + layer.size();
     }
@@ -91,7 +92,9 @@ DagNN DagNN::from_edges(std::size_t nodes, std::span<const WeightedEdge> edges, 
   }
   DagNN network(options);
   for (std::size_t v = 0; v < nodes; ++v)
-    network.add_node(!has_in[v] ? NodeKind::kInput : has_out[v] ? NodeKind::kHidden : NodeKind::kOutput,
+    network.add_node(!has_in[v]   ? NodeKind::kInput
+                     : has_out[v] ? NodeKind::kHidden
+                                  : NodeKind::kOutput,
                      has_in[v] && has_out[v] ? hidden : Activation::kLinear);
   for (const WeightedEdge& e : edges) network.add_edge(e.from, e.to, e.weight);
   return network;

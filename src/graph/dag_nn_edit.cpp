@@ -14,8 +14,7 @@ namespace espalier {
 void DagNN::scale_incoming(NodeId node, std::size_t fan_in_before) {
   const std::vector<EdgeId>& in = topology_.node(node).in;
   if (!options_.fan_in_scaling || in.empty() || fan_in_before == 0 || in.size() == fan_in_before) return;
-  const auto ratio =
-      static_cast<float>(std::sqrt(static_cast<double>(in.size()) / static_cast<double>(fan_in_before)));
+  const auto ratio = static_cast<float>(std::sqrt(static_cast<double>(in.size()) / static_cast<double>(fan_in_before)));
   for (const EdgeId e : in) {
     weight_ref(e) *= ratio;
     if (float* gradient = gradient_of(e)) *gradient /= ratio;

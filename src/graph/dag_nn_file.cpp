@@ -33,8 +33,8 @@ void DagNN::save(SafetensorsFile& file) const {
   std::vector<std::int32_t> nodes, edges;
   std::vector<float> biases, weights;
   for (const auto& [id, node] : topology_.nodes()) {
-    for (const std::uint32_t field : {id, static_cast<std::uint32_t>(node.kind),
-                                      static_cast<std::uint32_t>(node.activation), node.symbol})
+    for (const std::uint32_t field :
+         {id, static_cast<std::uint32_t>(node.kind), static_cast<std::uint32_t>(node.activation), node.symbol})
       nodes.push_back(as_int(field));
     biases.push_back(bias(id));
   }

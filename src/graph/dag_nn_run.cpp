@@ -11,15 +11,16 @@
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMostLanes = 64;   // of a block: 256 bytes a row
-constexpr std::size_t kMostSlots = 16;   // private gradient arrays
+constexpr std::size_t kMostLanes = 64;  // of a block: 256 bytes a row
+constexpr std::size_t kMostSlots = 16;  // private gradient arrays
 constexpr std::size_t kNodeChunk = 16;
-constexpr double kEdgeNs = 6;            // one edge, one block, one pass
+constexpr double kEdgeNs = 6;  // one edge, one block, one pass
 
 std::size_t slots_of(std::size_t blocks) { return std::min(blocks, kMostSlots); }
 std::size_t blocks_per_slot(std::size_t blocks) { return (blocks + slots_of(blocks) - 1) / slots_of(blocks); }
 
-// Runs body(first, last) for every level from the first hidden one, or downward from the last; a level's nodes in parallel.
+// Runs body(first, last) for every level from the first hidden one, or downward from the last; a level's nodes in
+// parallel.
 template <class Body>
 void for_levels(const DagPlan& plan, bool upward, double node_ns, const Pool& pool, Body&& body) {
   const auto& starts = plan.level_starts;

@@ -27,17 +27,26 @@ struct DagNN::State {
   std::size_t batch = 0, lanes = 0, blocks = 0;
   bool ran_forward = false, ran_backward = false;
   AlignedVector<float> activations, deltas;
-  std::vector<float> outputs;              // [B][outputs]
-  AlignedVector<float> weight_slots;       // [slots][E] by place among the edges sorted by source
-  AlignedVector<float> bias_slots;         // [slots][N]
-  AlignedVector<float> out_weights;        // [E] by place
+  std::vector<float> outputs;         // [B][outputs]
+  AlignedVector<float> weight_slots;  // [slots][E] by place among the edges sorted by source
+  AlignedVector<float> bias_slots;    // [slots][N]
+  AlignedVector<float> out_weights;   // [E] by place
 
   DagView view(const Parameters& parameters) const {
     const Graph& g = plan.graph;
-    return {g.in_offsets().data(), g.sources().data(), g.out_offsets().data(), g.targets().data(),
-            parameters.values(kDagWeight).data(), out_weights.data(), parameters.values(kDagBias).data(),
-            plan.scale.data(), plan.activation.data(), plan.is_output.data(),
-            static_cast<std::uint32_t>(g.num_edges()), plan.num_inputs, lanes};
+    return {g.in_offsets().data(),
+            g.sources().data(),
+            g.out_offsets().data(),
+            g.targets().data(),
+            parameters.values(kDagWeight).data(),
+            out_weights.data(),
+            parameters.values(kDagBias).data(),
+            plan.scale.data(),
+            plan.activation.data(),
+            plan.is_output.data(),
+            static_cast<std::uint32_t>(g.num_edges()),
+            plan.num_inputs,
+            lanes};
   }
 };
 

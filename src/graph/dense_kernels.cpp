@@ -103,13 +103,13 @@ void DenseRows(const Panel* panels, std::size_t num_panels, std::size_t inner, s
                float* c, std::size_t c_stride) {
   for (std::size_t column = 0; column < columns; column += kTileColumns)
     for_row_tiles(rows, [&](auto count, std::size_t row) HWY_ATTR {
-      dense_tile<count()>(panels, num_panels, inner, row, column * inner, columns - column,
-                          c + row * c_stride + column, c_stride);
+      dense_tile<count()>(panels, num_panels, inner, row, column * inner, columns - column, c + row * c_stride + column,
+                          c_stride);
     });
 }
 
-void OuterAdd(const float* a, std::size_t a_stride, std::size_t m, const float* b, std::size_t b_stride, std::size_t n, std::size_t rows,
-              float* c) {
+void OuterAdd(const float* a, std::size_t a_stride, std::size_t m, const float* b, std::size_t b_stride, std::size_t n,
+              std::size_t rows, float* c) {
   HWY_ALIGN float packed[kOuterRows * kTileColumns];
   for (std::size_t column = 0; column < n; column += kTileColumns) {
     const std::size_t width = std::min(kTileColumns, n - column);
@@ -171,8 +171,8 @@ void GatherSum(const GatherArgs& args, const std::uint32_t* list, std::size_t co
   gather_row(args, list, count, count, scale, out);
 }
 
-void GatherRows(const GatherArgs& args, const std::uint32_t* offsets, const std::uint32_t* list,
-                const float* row_scale, std::size_t most, std::size_t begin, std::size_t end, float* out) {
+void GatherRows(const GatherArgs& args, const std::uint32_t* offsets, const std::uint32_t* list, const float* row_scale,
+                std::size_t most, std::size_t begin, std::size_t end, float* out) {
   for (std::size_t v = begin; v < end; ++v, out += args.features) {
     const std::size_t count = offsets[v + 1] - offsets[v], known = offsets[end] - offsets[v];
     if (count <= most) gather_row(args, list + offsets[v], count, known, row_scale ? row_scale[v] : 1.0f, out);
@@ -199,8 +199,8 @@ void pack_columns(const float* matrix, std::size_t inner, std::size_t columns, s
         *packed++ = c < columns ? matrix[k * row_stride + c * column_stride] : 0.0f;
 }
 
-void dense_rows(const Panel* panels, std::size_t num_panels, std::size_t inner, std::size_t rows,
-                std::size_t columns, float* c, std::size_t c_stride) {
+void dense_rows(const Panel* panels, std::size_t num_panels, std::size_t inner, std::size_t rows, std::size_t columns,
+                float* c, std::size_t c_stride) {
   HWY_DYNAMIC_DISPATCH(DenseRows)(panels, num_panels, inner, rows, columns, c, c_stride);
 }
 

@@ -30,8 +30,8 @@ void pack_columns(const float* matrix, std::size_t inner, std::size_t columns, s
                   std::size_t column_stride, float* packed);
 
 // c [rows][columns] = sum over panels of rows_p * matrix_p.
-void dense_rows(const Panel* panels, std::size_t num_panels, std::size_t inner, std::size_t rows,
-                std::size_t columns, float* c, std::size_t c_stride);
+void dense_rows(const Panel* panels, std::size_t num_panels, std::size_t inner, std::size_t rows, std::size_t columns,
+                float* c, std::size_t c_stride);
 
 // c [m][n] += a^T b for at most kOuterRows rows of a [rows][m] and b [rows][n].
 inline constexpr std::size_t kTileRows = 6;  // 6 x 16 sums fill twelve of AVX2's sixteen registers

@@ -64,7 +64,9 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
                                 const std::vector<std::int32_t>& mapping) {
   std::vector<GraphEdit> edits;
   std::vector<std::int32_t> back(b.labels.size(), -1);
-  const auto text = [](const std::vector<std::string>& labels, std::int32_t i) { return labels[static_cast<std::size_t>(i)]; };
+  const auto text = [](const std::vector<std::string>& labels, std::int32_t i) {
+    return labels[static_cast<std::size_t>(i)];
+  };
   const auto remove_node = [&](std::int32_t i) {
     edits.push_back({EditKind::kDeleteNode, i, -1, -1, -1, text(a.labels, i), {}, costs.node_delete});
   };
@@ -80,7 +82,8 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
     back[static_cast<std::size_t>(j)] = i;
     if (text(a.labels, i) == text(b.labels, j)) continue;
     if (costs.node_substitute <= costs.node_insert + costs.node_delete) {
-      edits.push_back({EditKind::kSubstituteNode, i, -1, j, -1, text(a.labels, i), text(b.labels, j), costs.node_substitute});
+      edits.push_back(
+          {EditKind::kSubstituteNode, i, -1, j, -1, text(a.labels, i), text(b.labels, j), costs.node_substitute});
     } else {
       remove_node(i);
       insert_node(j);
@@ -96,12 +99,24 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
   for (const LabelledEdge& e : b.edges)
     edges_b[key(static_cast<std::int32_t>(e.from), static_cast<std::int32_t>(e.to))] = &e;
   const auto remove_edge = [&](const LabelledEdge& e) {
-    edits.push_back({EditKind::kDeleteEdge, static_cast<std::int32_t>(e.from), static_cast<std::int32_t>(e.to), -1, -1,
-                     e.label, {}, costs.edge_delete});
+    edits.push_back({EditKind::kDeleteEdge,
+                     static_cast<std::int32_t>(e.from),
+                     static_cast<std::int32_t>(e.to),
+                     -1,
+                     -1,
+                     e.label,
+                     {},
+                     costs.edge_delete});
   };
   const auto insert_edge = [&](const LabelledEdge& e) {
-    edits.push_back({EditKind::kInsertEdge, back[e.from], back[e.to], static_cast<std::int32_t>(e.from),
-                     static_cast<std::int32_t>(e.to), {}, e.label, costs.edge_insert});
+    edits.push_back({EditKind::kInsertEdge,
+                     back[e.from],
+                     back[e.to],
+                     static_cast<std::int32_t>(e.from),
+                     static_cast<std::int32_t>(e.to),
+                     {},
+                     e.label,
+                     costs.edge_insert});
   };
   for (const LabelledEdge& e : a.edges) {
     const std::int32_t x = mapping[e.from], y = mapping[e.to];
@@ -113,8 +128,8 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
     const LabelledEdge& other = *found->second;
     if (e.label != other.label) {
       if (costs.edge_substitute <= costs.edge_insert + costs.edge_delete) {
-        edits.push_back({EditKind::kSubstituteEdge, static_cast<std::int32_t>(e.from), static_cast<std::int32_t>(e.to), x, y,
-                         e.label, other.label, costs.edge_substitute});
+        edits.push_back({EditKind::kSubstituteEdge, static_cast<std::int32_t>(e.from), static_cast<std::int32_t>(e.to),
+                         x, y, e.label, other.label, costs.edge_substitute});
       } else {
         remove_edge(e);
         insert_edge(other);
@@ -155,7 +170,8 @@ EditCosts edit_costs_from(std::string_view text) {
     double value = -1;
     const std::string_view digits = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (found == names.end() || error != std::errc() || end != digits.data() + digits.size() || !(value >= 0 && value < 1e12))
+    if (found == names.end() || error != std::errc() || end != digits.data() + digits.size() ||
+        !(value >= 0 && value < 1e12))
       fail("edit costs", fmt::format("\"{}\"", word), "NAME=NUMBER with a number from 0",
            "names: node-insert, node-delete, node-substitute, edge-insert, edge-delete, edge-substitute");
     *found->second = value;

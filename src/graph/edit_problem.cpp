@@ -33,8 +33,10 @@ EditGraph numbered(const LabelledGraph& graph, Numbers& node_labels, Numbers& ed
       continue;
     }
     g.out[e.from].push_back({e.to, label});
-    if (graph.directed) g.in[e.to].push_back({e.from, label});
-    else g.out[e.to].push_back({e.from, label});
+    if (graph.directed)
+      g.in[e.to].push_back({e.from, label});
+    else
+      g.out[e.to].push_back({e.from, label});
   }
   for (auto* lists : {&g.out, &g.in})
     for (auto& list : *lists)
@@ -43,7 +45,8 @@ EditGraph numbered(const LabelledGraph& graph, Numbers& node_labels, Numbers& ed
 }
 
 std::int32_t label_to(const std::vector<EditGraph::Neighbour>& list, std::uint32_t node) {
-  const auto at = std::lower_bound(list.begin(), list.end(), node, [](const auto& n, std::uint32_t v) { return n.node < v; });
+  const auto at =
+      std::lower_bound(list.begin(), list.end(), node, [](const auto& n, std::uint32_t v) { return n.node < v; });
   return at != list.end() && at->node == node ? at->label : 0;
 }
 
@@ -51,7 +54,8 @@ std::int32_t label_to(const std::vector<EditGraph::Neighbour>& list, std::uint32
 double grain_of(const EditCosts& c) {
   for (const double grain : {1.0, 0.5, 0.25}) {
     bool all = true;
-    for (const double x : {c.node_insert, c.node_delete, c.node_substitute, c.edge_insert, c.edge_delete, c.edge_substitute})
+    for (const double x :
+         {c.node_insert, c.node_delete, c.node_substitute, c.edge_insert, c.edge_delete, c.edge_substitute})
       all = all && std::floor(x / grain) == x / grain;
     if (all) return grain;
   }
@@ -71,8 +75,7 @@ std::vector<std::vector<std::int32_t>> label_multisets(const std::vector<std::ve
 
 EditProblem::EditProblem(const LabelledGraph& first, const LabelledGraph& second, const EditCosts& edit_costs)
     : costs(edit_costs), directed(first.directed), grain(grain_of(edit_costs)) {
-  if (first.directed != second.directed)
-    fail("edit distance", "a directed and an undirected graph", "two of one kind");
+  if (first.directed != second.directed) fail("edit distance", "a directed and an undirected graph", "two of one kind");
   for (const double c : {costs.node_insert, costs.node_delete, costs.node_substitute, costs.edge_insert,
                          costs.edge_delete, costs.edge_substitute})
     if (!(c >= 0 && c < 1e12)) fail("edit distance", fmt::format("a cost of {}", c), "0 or more, below 1e12");
@@ -84,9 +87,12 @@ EditProblem::EditProblem(const LabelledGraph& first, const LabelledGraph& second
 double EditProblem::multiset_cost(const std::vector<std::int32_t>& x, const std::vector<std::int32_t>& y) const {
   std::size_t common = 0;
   for (std::size_t i = 0, j = 0; i < x.size() && j < y.size();) {
-    if (x[i] == y[j]) ++common, ++i, ++j;
-    else if (x[i] < y[j]) ++i;
-    else ++j;
+    if (x[i] == y[j])
+      ++common, ++i, ++j;
+    else if (x[i] < y[j])
+      ++i;
+    else
+      ++j;
   }
   const std::size_t only_x = x.size() - common, only_y = y.size() - common, both = std::min(only_x, only_y);
   return static_cast<double>(both) * edge_substitute() + static_cast<double>(only_x - both) * costs.edge_delete +
@@ -116,7 +122,8 @@ double EditProblem::mapping_cost(const std::vector<std::int32_t>& mapping) const
       if (!directed && n.node < i) continue;  // each undirected edge once
       const std::int32_t other = mapping[n.node];
       const std::int32_t label =
-          image < 0 || other < 0 ? 0 : label_to(b.out[static_cast<std::size_t>(image)], static_cast<std::uint32_t>(other));
+          image < 0 || other < 0 ? 0
+                                 : label_to(b.out[static_cast<std::size_t>(image)], static_cast<std::uint32_t>(other));
       cost += edge_cost(n.label, label);
       kept_edges += label != 0;
     }

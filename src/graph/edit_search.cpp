@@ -13,16 +13,24 @@
 namespace espalier {
 namespace {
 
-constexpr double kSlack = 1e-9;       // rounding of sums of costs
+constexpr double kSlack = 1e-9;          // rounding of sums of costs
 constexpr std::size_t kMostLabels = 32;  // with more kinds of edges only their number is compared
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Search {
  public:
   Search(const EditProblem& problem, EditSearchResult& result, const EditDistanceOptions& options)
-      : p_(problem), n_(problem.a.size), m_(problem.b.size), best_(result), options_(options),
-        stop_at_(seconds_now() + options.most_seconds), edges_a_(n_ * n_), edges_b_(m_ * m_), levels_(n_ + 1),
-        mapping_(n_, -1), used_(m_) {
+      : p_(problem),
+        n_(problem.a.size),
+        m_(problem.b.size),
+        best_(result),
+        options_(options),
+        stop_at_(seconds_now() + options.most_seconds),
+        edges_a_(n_ * n_),
+        edges_b_(m_ * m_),
+        levels_(n_ + 1),
+        mapping_(n_, -1),
+        used_(m_) {
     fill_matrix(p_.a, edges_a_);
     fill_matrix(p_.b, edges_b_);
     choose_order();
@@ -189,8 +197,7 @@ class Search {
   }
 
   bool out_of_budget() {
-    if (!stopped_ && (best_.searched >= options_.most_nodes ||
-                      (best_.searched % 64 == 0 && seconds_now() > stop_at_)))
+    if (!stopped_ && (best_.searched >= options_.most_nodes || (best_.searched % 64 == 0 && seconds_now() > stop_at_)))
       stopped_ = true;
     return stopped_;
   }
@@ -203,7 +210,8 @@ class Search {
     std::vector<Child> children;
     for (std::int32_t image = -1; image < static_cast<std::int32_t>(m_); ++image) {
       if (image >= 0 && used_[static_cast<std::size_t>(image)]) continue;
-      children.push_back({image, cost + (image < 0 ? level.remove[i] : level.fixed[i * m_ + static_cast<std::size_t>(image)]), 0});
+      children.push_back(
+          {image, cost + (image < 0 ? level.remove[i] : level.fixed[i * m_ + static_cast<std::size_t>(image)]), 0});
     }
     for (Child& child : children) {
       if (out_of_budget()) {
@@ -216,7 +224,8 @@ class Search {
       child.bound = bound(depth + 1, child.cost);
       leave(depth, child.image);
     }
-    std::stable_sort(children.begin(), children.end(), [](const Child& x, const Child& y) { return x.bound < y.bound; });
+    std::stable_sort(children.begin(), children.end(),
+                     [](const Child& x, const Child& y) { return x.bound < y.bound; });
     for (const Child& child : children) {
       if (child.bound >= best_.upper - kSlack) continue;  // also those that were not judged
       if (stopped_) {

@@ -20,7 +20,8 @@ struct Parser {
   std::size_t at = 0;
   Expression out;
 
-  [[noreturn]] void bad(std::size_t where, std::string_view got, std::string_view expected, std::string_view hint = {}) {
+  [[noreturn]] void bad(std::size_t where, std::string_view got, std::string_view expected,
+                        std::string_view hint = {}) {
     fail("expression", fmt::format("{} at character {}", got, where + 1), expected, hint);
   }
   void skip_space() {
@@ -117,8 +118,10 @@ std::string to_text(const Expression& expression) {
   for (const ExpressionNode& n : expression.nodes) {
     std::string text = n.label;
     const auto operand = [&](std::int32_t i) -> const std::string& { return texts[static_cast<std::size_t>(i)]; };
-    if (n.right >= 0) text = "(" + n.label + " " + operand(n.left) + " " + operand(n.right) + ")";
-    else if (n.left >= 0) text = "(- " + operand(n.left) + ")";
+    if (n.right >= 0)
+      text = "(" + n.label + " " + operand(n.left) + " " + operand(n.right) + ")";
+    else if (n.left >= 0)
+      text = "(- " + operand(n.left) + ")";
     if (text.size() > kMostNodes * 4) fail("expression", "a text of many megabytes", "a smaller expression");
     texts.push_back(std::move(text));
   }

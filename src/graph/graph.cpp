@@ -54,17 +54,19 @@ Graph::Graph(std::size_t nodes, std::span<const Edge> edges) {
       fail("graph", fmt::format("an edge from {} to {}", e.from, e.to), fmt::format("nodes below {}", nodes));
   std::vector<std::uint32_t> order(edges.size()), unused;
   std::iota(order.begin(), order.end(), 0u);
-  order = sort_by(order, nodes, [&](std::uint32_t i) { return edges[i].from; }, unused);
-  given_ = sort_by(order, nodes, [&](std::uint32_t i) { return edges[i].to; }, in_offsets_);
+  order = sort_by(
+      order, nodes, [&](std::uint32_t i) { return edges[i].from; }, unused);
+  given_ = sort_by(
+      order, nodes, [&](std::uint32_t i) { return edges[i].to; }, in_offsets_);
   sources_.resize(edges.size());
   for (std::size_t e = 0; e < edges.size(); ++e) {
     sources_[e] = edges[given_[e]].from;
     if (e > 0 && edges[given_[e]] == edges[given_[e - 1]])
-      fail("graph", fmt::format("the edge from {} to {} twice", sources_[e], edges[given_[e]].to),
-           "every edge once");
+      fail("graph", fmt::format("the edge from {} to {} twice", sources_[e], edges[given_[e]].to), "every edge once");
   }
   std::iota(order.begin(), order.end(), 0u);
-  out_edges_ = sort_by(order, nodes, [&](std::uint32_t e) { return sources_[e]; }, out_offsets_);
+  out_edges_ = sort_by(
+      order, nodes, [&](std::uint32_t e) { return sources_[e]; }, out_offsets_);
   targets_.resize(edges.size());
   for (std::size_t k = 0; k < edges.size(); ++k) targets_[k] = edges[given_[out_edges_[k]]].to;
 }

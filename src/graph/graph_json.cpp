@@ -58,7 +58,8 @@ LabelledGraph graph_from_json(std::string_view text, const std::string& what) {
   for (const Json& edge : json.value("edges", Json::array())) {
     const bool list = edge.is_array() && (edge.size() == 2 || edge.size() == 3);
     if (!list && !(edge.is_object() && edge.contains("from") && edge.contains("to")))
-      bad(fmt::format("the edge {}", edge.dump().substr(0, 60)), "[from, to], [from, to, label] or {\"from\", \"to\", \"label\"}");
+      bad(fmt::format("the edge {}", edge.dump().substr(0, 60)),
+          "[from, to], [from, to, label] or {\"from\", \"to\", \"label\"}");
     const std::uint32_t from = end(list ? edge[0] : edge["from"]), to = end(list ? edge[1] : edge["to"]);
     const Json label = list ? (edge.size() == 3 ? edge[2] : Json()) : edge.value("label", Json());
     graph.edges.push_back({from, to, word(label, "a label")});

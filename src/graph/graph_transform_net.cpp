@@ -218,7 +218,8 @@ double GraphTransformNet::loss_and_gradients(const TransformBatch& batch, std::s
   const float* h = s.hidden.back().data();
   for (std::size_t begin = 0; begin < nodes; begin += kHeadRows) {
     const std::size_t rows = std::min(kHeadRows, nodes - begin);
-    outer_add(h + begin * features, features, features, &s.logits[begin * n], n, n, rows, gradients.data() + head_weight_);
+    outer_add(h + begin * features, features, features, &s.logits[begin * n], n, n, rows,
+              gradients.data() + head_weight_);
     for (std::size_t v = begin; v < begin + rows; ++v)
       for (std::size_t e = 0; e < n; ++e) gradients[head_bias_ + e] += s.logits[v * n + e];
   }
@@ -231,8 +232,8 @@ double GraphTransformNet::loss_and_gradients(const TransformBatch& batch, std::s
     dense_rows(&panel, 1, n, c.end - c.begin, features, &s.dh[c.begin * features], features);
   });
   for (std::size_t l = layers_.size(); l-- > 0;) {
-    layers_[l].backward(*parameters_, batch.graph, s.hidden[l], s.outputs[l], s.dh, s.layers[l], gradients,
-                        s.dh_next, pool);
+    layers_[l].backward(*parameters_, batch.graph, s.hidden[l], s.outputs[l], s.dh, s.layers[l], gradients, s.dh_next,
+                        pool);
     pool.for_chunks(s.dh.size(), kFlatChunk, 0.2, [&](Chunk c) {
       for (std::size_t i = c.begin; i < c.end; ++i) s.dh[i] += s.dh_next[i];
     });

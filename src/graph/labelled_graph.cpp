@@ -41,7 +41,8 @@ std::string attributes(const pugi::xml_node& node) {
 LabelledGraph graph_from_gxl(std::string_view text, const std::string& what) {
   pugi::xml_document document;
   const pugi::xml_parse_result result = document.load_buffer(text.data(), text.size());
-  if (!result) fail("gxl", fmt::format("{} at byte {} of {}", result.description(), result.offset, what), "well-formed XML");
+  if (!result)
+    fail("gxl", fmt::format("{} at byte {} of {}", result.description(), result.offset, what), "well-formed XML");
   const pugi::xml_node root = document.child("gxl") ? document.child("gxl").child("graph") : document.child("graph");
   if (!root) fail("gxl", fmt::format("no <graph> in {}", what), "<gxl><graph>...</graph></gxl>");
   const std::string mode = root.attribute("edgemode").as_string("undirected");
@@ -61,7 +62,8 @@ LabelledGraph graph_from_gxl(std::string_view text, const std::string& what) {
     const auto end = [&](const char* name) {
       const auto found = places.find(edge.attribute(name).as_string());
       if (found == places.end())
-        fail("gxl", fmt::format("an edge {} \"{}\" in {}", name, edge.attribute(name).as_string(), what), "the id of a node");
+        fail("gxl", fmt::format("an edge {} \"{}\" in {}", name, edge.attribute(name).as_string(), what),
+             "the id of a node");
       return found->second;
     };
     const std::uint32_t from = end("from");

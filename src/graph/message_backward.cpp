@@ -38,8 +38,7 @@ void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& grap
   const double slot_ns = chunk_ns(graph) * static_cast<double>(per_slot);
   const auto for_slots = [&](double item_ns, auto&& body) {
     pool.for_chunks(graph.num_chunks(), per_slot, item_ns / static_cast<double>(per_slot), [&](Chunk c) {
-      for (std::size_t i = c.begin; i < c.end; ++i)
-        body(c.index, graph.chunk_starts()[i], graph.chunk_starts()[i + 1]);
+      for (std::size_t i = c.begin; i < c.end; ++i) body(c.index, graph.chunk_starts()[i], graph.chunk_starts()[i + 1]);
     });
   };
 

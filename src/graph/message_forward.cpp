@@ -25,8 +25,10 @@ void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph&
     state.winners.resize(sides * nodes * in);
   }
   const std::vector<SideGather> gathers = forward_gathers(graph, options_.aggregation);
-  if (max) max_heavy(graph, h.data(), in, state, pool);
-  else gather_heavy(gathers, h.data(), in, state, pool);
+  if (max)
+    max_heavy(graph, h.data(), in, state, pool);
+  else
+    gather_heavy(gathers, h.data(), in, state, pool);
   const float* values = p.values().data();
   const RowArgs row_args{out, options_.activation, values + bias_, options_.layer_norm ? values + gain_ : nullptr,
                          values + shift_};

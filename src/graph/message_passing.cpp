@@ -46,8 +46,8 @@ void MessagePassingLayer::initialize(Parameters& p, std::uint64_t seed) const {
   const Random random(seed, Purpose::kInit);
   const double gain =
       options_.activation == Activation::kRelu || options_.activation == Activation::kLeakyRelu ? 2.0 : 1.0;
-  const auto scale = static_cast<float>(
-      std::sqrt(gain / static_cast<double>(options_.in * (1 + 2 * options_.relations))));
+  const auto scale =
+      static_cast<float>(std::sqrt(gain / static_cast<double>(options_.in * (1 + 2 * options_.relations))));
   for (std::size_t i = self_; i < bias_; ++i) p.values()[i] = scale * random.normal(i);
   std::fill_n(&p.values()[bias_], options_.out, 0.0f);
   if (!options_.layer_norm) return;
@@ -91,8 +91,10 @@ void MessagePassingLayer::forward(const Parameters& p, const MessageGraph& graph
     for (std::size_t k = 0; k < neighbours.size(); ++k)
       for (std::size_t i = 0; i < in; ++i) {
         const float x = h[neighbours[k] * in + i];
-        if (options_.aggregation != Aggregation::kMax) message[i] += x;
-        else if (k == 0 || x > message[i]) message[i] = x;
+        if (options_.aggregation != Aggregation::kMax)
+          message[i] += x;
+        else if (k == 0 || x > message[i])
+          message[i] = x;
       }
     if (options_.aggregation == Aggregation::kMean)
       for (float& m : message) m *= side.inverse_degree[node];
@@ -103,8 +105,8 @@ void MessagePassingLayer::forward(const Parameters& p, const MessageGraph& graph
     for (const float z : out) mean += z / static_cast<float>(out.size());
     for (const float z : out) variance += (z - mean) * (z - mean) / static_cast<float>(out.size());
     for (std::size_t o = 0; o < out.size(); ++o)
-      out[o] = p.values()[gain_ + o] * (out[o] - mean) / std::sqrt(variance + kLayerNormEpsilon) +
-               p.values()[shift_ + o];
+      out[o] =
+          p.values()[gain_ + o] * (out[o] - mean) / std::sqrt(variance + kLayerNormEpsilon) + p.values()[shift_ + o];
   }
   for (float& z : out) {
     if (options_.activation == Activation::kRelu) z = std::max(z, 0.0f);
@@ -123,7 +125,8 @@ double MessagePassingLayer::chunk_ns(const MessageGraph& graph) const {
 
 void MessagePassingLayer::zero_grad(Parameters& p, const Pool& pool) const {
   const std::span<float> g = p.gradients().subspan(first_offset_, size_);
-  pool.for_chunks(size_, kFlatChunk, 0.1, [&](Chunk c) { std::fill(&g[c.begin], &g[c.begin] + (c.end - c.begin), 0.0f); });
+  pool.for_chunks(size_, kFlatChunk, 0.1,
+                  [&](Chunk c) { std::fill(&g[c.begin], &g[c.begin] + (c.end - c.begin), 0.0f); });
 }
 
 void MessagePassingLayer::step(Parameters& p, float lr, const Pool& pool) const {

@@ -56,8 +56,10 @@ Expression apply_edits(const Expression& expression, std::span<const std::uint32
       result[i] = add({label, -1, -1});
     } else {
       const std::int32_t left = at(n.left), right = at(n.right);
-      if (n.right < 0) result[i] = left < 0 ? -1 : add({label, left, -1});
-      else result[i] = left < 0 ? right : right < 0 ? left : add({label, left, right});
+      if (n.right < 0)
+        result[i] = left < 0 ? -1 : add({label, left, -1});
+      else
+        result[i] = left < 0 ? right : right < 0 ? left : add({label, left, right});
     }
   }
   return reachable(out, at(expression.root()));

@@ -118,8 +118,8 @@ SimplifyData make_simplify_data(const SimplifyDataOptions& o) {
     if (count > kMost) fail("simplify data", fmt::format("{} examples", count), fmt::format("at most {}", kMost));
   SimplifyData data;
   data.words = Vocabulary::arithmetic(o.most_number, o.symbols);
-  std::vector<Expression> all = o.file.empty() ? different(o, o.train + o.validation + o.test, o.depth, false, 0)
-                                               : from_file(o, data.words);
+  std::vector<Expression> all =
+      o.file.empty() ? different(o, o.train + o.validation + o.test, o.depth, false, 0) : from_file(o, data.words);
   Random(o.seed, Purpose::kSplit).shuffle(std::span(all));
   const auto take = [&](std::size_t count) {
     std::vector<Expression> part(std::make_move_iterator(all.end() - static_cast<std::ptrdiff_t>(count)),

@@ -11,9 +11,7 @@ std::vector<std::uint32_t> decode_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
     const std::size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
-    const auto bad = [&](std::string_view why) {
-      fail("utf-8", fmt::format("{} at byte {}", why, i), "valid UTF-8");
-    };
+    const auto bad = [&](std::string_view why) { fail("utf-8", fmt::format("{} at byte {}", why, i), "valid UTF-8"); };
     if (length == 0) bad("a stray byte");
     if (i + length > text.size()) bad("a truncated character");
     std::uint32_t point = length == 1 ? lead : lead & (0x7Fu >> length);

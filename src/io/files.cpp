@@ -25,8 +25,8 @@ template <class Buffer>
 Buffer read_whole(const std::string& path, std::size_t most_bytes) {
   InputFile file("read file", path);
   if (file.size() > most_bytes)
-    fail("read file", fmt::format("\"{}\" of {} bytes", path, file.size()),
-         fmt::format("at most {} bytes", most_bytes), "this does not look like the right file");
+    fail("read file", fmt::format("\"{}\" of {} bytes", path, file.size()), fmt::format("at most {} bytes", most_bytes),
+         "this does not look like the right file");
   Buffer buffer(file.size(), typename Buffer::value_type{});
   file.read(std::as_writable_bytes(std::span(buffer)));
   return buffer;
@@ -75,8 +75,7 @@ class TemporaryFile {
       fail("write file", fmt::format("\"{}\", a device or pipe", path), "the name of a file");
     folder_ = target.has_parent_path() ? target.parent_path().string() : ".";
     do {
-      name_ = fmt::format("{}/.{}{}{}-{}", folder_, target.filename().string(), kTemporaryMark, getpid(),
-                          counter++);
+      name_ = fmt::format("{}/.{}{}{}-{}", folder_, target.filename().string(), kTemporaryMark, getpid(), counter++);
       fd_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (fd_ < 0 && errno == EEXIST);
     if (fd_ < 0) fail_errno("write file", path_, errno);

@@ -25,8 +25,7 @@ struct Palette {
     return (std::uint32_t{c.red} << 16 | std::uint32_t{c.green} << 8 | std::uint32_t{c.blue}) & mask;
   }
   GifByteType index(Rgb c) const {
-    return static_cast<GifByteType>(std::lower_bound(colours.begin(), colours.end(), key(c)) -
-                                    colours.begin());
+    return static_cast<GifByteType>(std::lower_bound(colours.begin(), colours.end(), key(c)) - colours.begin());
   }
 };
 
@@ -84,8 +83,7 @@ class GifWriter {
   GifWriter& operator=(const GifWriter&) = delete;
 
   void loop(int times) {
-    const std::array<GifByteType, 3> block{1, static_cast<GifByteType>(times),
-                                           static_cast<GifByteType>(times >> 8)};
+    const std::array<GifByteType, 3> block{1, static_cast<GifByteType>(times), static_cast<GifByteType>(times >> 8)};
     check(EGifPutExtensionLeader(file_, APPLICATION_EXT_FUNC_CODE));
     check(EGifPutExtensionBlock(file_, 11, "NETSCAPE2.0"));
     check(EGifPutExtensionBlock(file_, static_cast<int>(block.size()), block.data()));

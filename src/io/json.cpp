@@ -20,8 +20,7 @@ Json parse_json(std::string_view text, std::string_view what) {
     fail("read JSON", fmt::format("{}, which is not JSON from byte {} on", what, e.byte), "JSON text",
          "look for a missing quote, comma or brace there");
   } catch (const Json::exception&) {
-    fail("read JSON", fmt::format("{} with a number that is out of range", what),
-         "numbers that a double can hold");
+    fail("read JSON", fmt::format("{} with a number that is out of range", what), "numbers that a double can hold");
   }
 }
 

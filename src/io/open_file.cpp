@@ -56,8 +56,7 @@ InputFile::InputFile(std::string_view op, const std::string& path)
   if (fstat(fd_.get(), &info) != 0) fail_errno(op_, path_, errno);
   if (S_ISDIR(info.st_mode)) fail_errno(op_, path_, EISDIR);
   if (!S_ISREG(info.st_mode))
-    fail(op_, fmt::format("\"{}\", a pipe or device", path_), "an ordinary file",
-         "save its content to a file first");
+    fail(op_, fmt::format("\"{}\", a pipe or device", path_), "an ordinary file", "save its content to a file first");
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
 
@@ -68,8 +67,7 @@ void InputFile::read(std::span<std::byte> into) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_errno(op_, path_, errno);
     if (got == 0)
-      fail(op_, fmt::format("\"{}\", which became shorter while it was read", path_),
-           fmt::format("{} bytes", size_));
+      fail(op_, fmt::format("\"{}\", which became shorter while it was read", path_), fmt::format("{} bytes", size_));
     into = into.subspan(static_cast<std::size_t>(got));
   }
 }

@@ -59,11 +59,9 @@ Pattern parse_pattern(std::string_view text, std::string_view what) {
   for (std::size_t row = 0; row < lines.size(); ++row) {
     const std::size_t column = std::min(lines[row].find_first_not_of(letters), lines[row].size());
     if (column < lines[row].size())
-      fail("pattern",
-           fmt::format("{} in {}, line {}, column {}", shown(lines[row][column]), what, row + 1, column + 1),
+      fail("pattern", fmt::format("{} in {}, line {}, column {}", shown(lines[row][column]), what, row + 1, column + 1),
            colour ? "one of . r g y b m c w" : "# or .",
-           colour ? "a # and colour letters cannot stand in one pattern"
-                  : "colours are the letters . r g y b m c w");
+           colour ? "a # and colour letters cannot stand in one pattern" : "colours are the letters . r g y b m c w");
     if (lines[row].size() != lines[0].size())
       fail("pattern", fmt::format("{} cells in {}, line {}", lines[row].size(), what, row + 1),
            fmt::format("{} as in line 1", lines[0].size()), "fill short lines with dots");
@@ -80,8 +78,7 @@ Pattern pattern_of(const Image& image) {
   check_sides(static_cast<std::size_t>(image.height), static_cast<std::size_t>(image.width), "a picture");
   const auto on = [&](std::size_t i) -> std::uint8_t { return image.rgb[i] >= 128; };
   bool grey = true;
-  for (std::size_t i = 0; i < image.rgb.size() && grey; i += 3)
-    grey = on(i) == on(i + 1) && on(i) == on(i + 2);
+  for (std::size_t i = 0; i < image.rgb.size() && grey; i += 3) grey = on(i) == on(i + 1) && on(i) == on(i + 2);
   Pattern p = blank(image.height, image.width, grey ? 1 : 3);
   const std::size_t cells = image.rgb.size() / 3;
   for (std::size_t i = 0; i < p.bits.size(); ++i) p.bits[i] = on(3 * (i % cells) + i / cells);
@@ -98,8 +95,7 @@ Pattern read_pattern(const std::string& path) {
 }
 
 std::string format_pattern(const Pattern& p) {
-  if (p.channels != 1 && p.channels != 3)
-    fail("format pattern", fmt::format("{} channels", p.channels), "1 or 3");
+  if (p.channels != 1 && p.channels != 3) fail("format pattern", fmt::format("{} channels", p.channels), "1 or 3");
   std::string text;
   for (int row = 0; row < p.height; ++row) {
     for (int column = 0; column < p.width; ++column) {
@@ -114,8 +110,7 @@ std::string format_pattern(const Pattern& p) {
 }
 
 Image image_of(const Pattern& p) {
-  if (p.channels != 1 && p.channels != 3)
-    fail("draw pattern", fmt::format("{} channels", p.channels), "1 or 3");
+  if (p.channels != 1 && p.channels != 3) fail("draw pattern", fmt::format("{} channels", p.channels), "1 or 3");
   Image image(p.width, p.height);
   const std::size_t cells = image.rgb.size() / 3;
   for (std::size_t cell = 0; cell < cells; ++cell)

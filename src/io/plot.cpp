@@ -13,8 +13,7 @@ namespace {
 constexpr int kLeft = 72, kRight = 20, kTop = 44, kBottom = 56;
 constexpr int kLeaning = 36;  // room below for labels that lean
 // Okabe and Ito's colours: told apart by readers who see few colours, too.
-constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                    "#e69f00", "#56b4e9", "#555555"};
+constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555"};
 
 const char* colour_of(std::size_t series) { return kColours[series % std::size(kColours)]; }
 
@@ -42,8 +41,8 @@ struct Axis {
 
   bool shows(double v) const { return std::isfinite(v) && (!log || v > 0); }
   double pixel(double v) const {
-    const double t = log ? (std::log10(v) - std::log10(low)) / (std::log10(high) - std::log10(low))
-                         : (v - low) / (high - low);
+    const double t =
+        log ? (std::log10(v) - std::log10(low)) / (std::log10(high) - std::log10(low)) : (v - low) / (high - low);
     return from + t * (to - from);
   }
 };
@@ -84,8 +83,7 @@ class Svg {
 
   void text(double x, double y, const char* anchor, const std::string& words, const char* more = "") {
     if (!words.empty())
-      add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
-          escaped(words));
+      add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more, escaped(words));
   }
 
   void line(double x1, double y1, double x2, double y2, const char* colour) {
@@ -164,8 +162,7 @@ std::string line_chart(const std::vector<Series>& series, const PlotOptions& opt
   const Axis any_x{0, 1, 0, 1, options.log_x}, any_y{0, 1, 0, 1, options.log_y};
   for (const Series& s : series) {
     if (s.x.size() != s.y.size())
-      fail("plot", fmt::format("series \"{}\" with {} x and {} y", s.name, s.x.size(), s.y.size()),
-           "as many");
+      fail("plot", fmt::format("series \"{}\" with {} x and {} y", s.name, s.x.size(), s.y.size()), "as many");
     for (std::size_t i = 0; i < s.x.size(); ++i) {
       if (!any_x.shows(s.x[i]) || !any_y.shows(s.y[i])) continue;
       low_x = std::min(low_x, s.x[i]), high_x = std::max(high_x, s.x[i]);
@@ -187,9 +184,8 @@ std::string bar_chart(const std::vector<std::pair<std::string, double>>& bars, c
   // other.
   const double count = static_cast<double>(std::max<std::size_t>(1, bars.size()));
   const double pitch = (options.width - kLeft - kRight) / count;
-  const bool lean = std::any_of(bars.begin(), bars.end(), [&](const auto& bar) {
-    return 7.0 * static_cast<double>(bar.first.size()) > pitch;
-  });
+  const bool lean = std::any_of(bars.begin(), bars.end(),
+                                [&](const auto& bar) { return 7.0 * static_cast<double>(bar.first.size()) > pitch; });
   Svg svg(options, lean ? kLeaning : 0);
   double low = INFINITY, high = 0;
   for (const auto& [label, value] : bars) {
@@ -205,8 +201,8 @@ std::string bar_chart(const std::vector<std::pair<std::string, double>>& bars, c
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const double x = svg.left() + pitch * (static_cast<double>(i) + 0.1), middle = x + pitch * 0.4;
     const double top = y.shows(bars[i].second) ? y.pixel(bars[i].second) : svg.bottom();
-    svg.add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, top,
-            pitch * 0.8, svg.bottom() - top, kColours[0]);
+    svg.add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, top, pitch * 0.8,
+            svg.bottom() - top, kColours[0]);
     if (lean)
       svg.add(
           "<text transform=\"translate({:.1f} {:.1f}) rotate(-40)\" text-anchor=\"end\" "

@@ -22,11 +22,9 @@ void add_tensor(SafetensorsFile& file, const std::string& name, DType type, std:
                 std::span<const T> values) {
   std::uint64_t bytes = 0;
   if (!checked_size(shape, type, bytes) || bytes != values.size_bytes() || shape.size() > kMostDimensions)
-    fail("add tensor",
-         fmt::format("{} values for \"{}\" of shape [{}]", values.size(), name, fmt::join(shape, ", ")),
+    fail("add tensor", fmt::format("{} values for \"{}\" of shape [{}]", values.size(), name, fmt::join(shape, ", ")),
          "as many values as the shape holds, in at most 16 dimensions");
-  if (name == kMetadataKey)
-    fail("add tensor", fmt::format("the name \"{}\"", name), "another name: it is reserved");
+  if (name == kMetadataKey) fail("add tensor", fmt::format("the name \"{}\"", name), "another name: it is reserved");
   const std::span<const std::byte> raw = std::as_bytes(values);
   if (!file.tensors.try_emplace(name, StoredTensor{type, std::move(shape), {raw.begin(), raw.end()}}).second)
     fail("add tensor", fmt::format("\"{}\" twice", name), "a new name");
@@ -122,16 +120,14 @@ std::vector<std::byte> SafetensorsFile::serialize() const {
     std::uint64_t bytes = 0;
     if (name == kMetadataKey || !checked_size(t.shape, t.type, bytes) || bytes != t.bytes.size())
       fail("safetensors",
-           fmt::format("tensor \"{}\" of {} bytes with shape [{}]", name, t.bytes.size(),
-                       fmt::join(t.shape, ", ")),
+           fmt::format("tensor \"{}\" of {} bytes with shape [{}]", name, t.bytes.size(), fmt::join(t.shape, ", ")),
            "a free name, and bytes that fit the shape");
     header.entries.push_back({name, t.type, t.shape, 0, bytes});
   }
   // Widest elements first keeps every tensor aligned to its own element, as readers that map the file like
   // it.
-  std::stable_sort(
-      header.entries.begin(), header.entries.end(),
-      [](const TensorEntry& a, const TensorEntry& b) { return dtype_size(a.type) > dtype_size(b.type); });
+  std::stable_sort(header.entries.begin(), header.entries.end(),
+                   [](const TensorEntry& a, const TensorEntry& b) { return dtype_size(a.type) > dtype_size(b.type); });
   std::uint64_t at = 0;
   for (TensorEntry& entry : header.entries) {
     entry.begin = at;
@@ -143,8 +139,7 @@ std::vector<std::byte> SafetensorsFile::serialize() const {
   std::memcpy(out.data() + 8, text.data(), text.size());
   for (const TensorEntry& entry : header.entries) {
     const auto& bytes = tensors.at(entry.name).bytes;
-    std::copy(bytes.begin(), bytes.end(),
-              out.begin() + static_cast<std::ptrdiff_t>(8 + text.size() + entry.begin));
+    std::copy(bytes.begin(), bytes.end(), out.begin() + static_cast<std::ptrdiff_t>(8 + text.size() + entry.begin));
   }
   return out;
 }

@@ -21,8 +21,7 @@ constexpr DType kTypes[] = {DType::kF32, DType::kI32, DType::kI64, DType::kU8};
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMostShown = 60;
   const std::string shown(text.substr(0, kMostShown));
-  return Json(shown).dump(-1, ' ', true, Json::error_handler_t::replace) +
-         (text.size() > kMostShown ? "..." : "");
+  return Json(shown).dump(-1, ' ', true, Json::error_handler_t::replace) + (text.size() > kMostShown ? "..." : "");
 }
 
 class HeaderReader : public nlohmann::json_sax<Json> {
@@ -32,9 +31,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   bool null() override { return refuse("null"); }
   bool boolean(bool) override { return refuse("true or false"); }
   bool number_integer(number_integer_t) override { return refuse("a negative number"); }
-  bool number_float(number_float_t, const string_t&) override {
-    return refuse("a fraction or a huge number");
-  }
+  bool number_float(number_float_t, const string_t&) override { return refuse("a fraction or a huge number"); }
   bool binary(binary_t&) override { return refuse("binary data"); }
 
   bool number_unsigned(number_unsigned_t value) override {
@@ -53,8 +50,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
 
   bool string(string_t& text) override {
     if (place_ == Place::kMetadata) {
-      if (!header_.metadata.emplace(key_, std::move(text)).second)
-        return refuse("the same metadata key twice");
+      if (!header_.metadata.emplace(key_, std::move(text)).second) return refuse("the same metadata key twice");
       return true;
     }
     if (place_ != Place::kTensor || key_ != "dtype") return refuse("a string");
@@ -164,20 +160,17 @@ std::uint64_t checked_header_length(std::span<const std::byte> first8, std::uint
     fail("safetensors", fmt::format("{} of {} bytes", what, file_bytes), "at least 8 bytes",
          "the file is empty or cut short: is it a safetensors file?");
   std::uint64_t length = 0;
-  for (int i = 7; i >= 0; --i)
-    length = length << 8 | static_cast<std::uint64_t>(first8[static_cast<std::size_t>(i)]);
+  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<std::uint64_t>(first8[static_cast<std::size_t>(i)]);
   if (length > kMostHeaderBytes)
     fail("safetensors", fmt::format("{} with a header of {} bytes", what, length), "at most 100000000",
          "is it a safetensors file?");
   if (length > file_bytes - 8)
     fail("safetensors", fmt::format("{} with a header of {} bytes", what, length),
-         fmt::format("at most the {} bytes that follow", file_bytes - 8),
-         "the file is cut short, or of another kind");
+         fmt::format("at most the {} bytes that follow", file_bytes - 8), "the file is cut short, or of another kind");
   return length;
 }
 
-SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
-                                           std::string_view what) {
+SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, std::string_view what) {
   const auto refuse = [&](std::string_view problem) {
     fail("safetensors", fmt::format("{} with {}", what, problem), "a well-formed safetensors file",
          "the file is damaged, or of another kind");
@@ -195,8 +188,8 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
   std::uint64_t at = 0;
   for (const TensorEntry& entry : entries) {
     if (entry.begin != at || entry.end < entry.begin)
-      refuse(fmt::format("tensor {} at bytes {} to {}, where byte {} is due", in_quotes(entry.name),
-                         entry.begin, entry.end, at));
+      refuse(fmt::format("tensor {} at bytes {} to {}, where byte {} is due", in_quotes(entry.name), entry.begin,
+                         entry.end, at));
     std::uint64_t size = 0;
     if (!checked_size(entry.shape, entry.type, size) || size != entry.end - entry.begin)
       refuse(fmt::format("tensor {}, whose shape does not fit its {} bytes", in_quotes(entry.name),
@@ -218,8 +211,8 @@ std::string format_safetensors_header(const SafetensorsHeader& header) {
   try {
     if (!header.metadata.empty()) add(kMetadataKey, Json(header.metadata).dump());
     for (const TensorEntry& e : header.entries)
-      add(e.name, fmt::format("{{\"dtype\":\"{}\",\"shape\":{},\"data_offsets\":[{},{}]}}",
-                              dtype_name(e.type), Json(e.shape).dump(), e.begin, e.end));
+      add(e.name, fmt::format("{{\"dtype\":\"{}\",\"shape\":{},\"data_offsets\":[{},{}]}}", dtype_name(e.type),
+                              Json(e.shape).dump(), e.begin, e.end));
   } catch (const Json::exception&) {
     fail("safetensors", "a name or metadata text that is not UTF-8", "UTF-8");
   }

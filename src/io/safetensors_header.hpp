@@ -30,13 +30,11 @@ struct SafetensorsHeader {
 };
 
 // The length of the header, from the first 8 bytes of a file of `file_bytes`.
-std::uint64_t checked_header_length(std::span<const std::byte> first8, std::uint64_t file_bytes,
-                                    std::string_view what);
+std::uint64_t checked_header_length(std::span<const std::byte> first8, std::uint64_t file_bytes, std::string_view what);
 
 // Checks all there is to check: grammar, types, no name twice, shapes that fit their bytes, and tensors that
 // cover the `data_bytes` after the header without gap or overlap. After that, sizes can be trusted.
-SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
-                                           std::string_view what);
+SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, std::string_view what);
 
 // The reverse, padded with spaces to a multiple of 8 bytes, without the length.
 std::string format_safetensors_header(const SafetensorsHeader& header);

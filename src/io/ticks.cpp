@@ -21,14 +21,12 @@ std::vector<double> linear_ticks(double low, double high, int count) {
     }
   std::vector<double> ticks;
   const double first = std::ceil(low / step - 1e-9), last = std::floor(high / step + 1e-9);
-  for (double k = first; k <= last && ticks.size() < 100; ++k)
-    ticks.push_back(k * step + 0.0);  // + 0.0: no "-0"
+  for (double k = first; k <= last && ticks.size() < 100; ++k) ticks.push_back(k * step + 0.0);  // + 0.0: no "-0"
   return ticks;
 }
 
 std::vector<double> log_ticks(double low, double high, int count) {
-  const int first = static_cast<int>(std::floor(std::log10(low))),
-            last = static_cast<int>(std::ceil(std::log10(high)));
+  const int first = static_cast<int>(std::floor(std::log10(low))), last = static_cast<int>(std::ceil(std::log10(high)));
   const int stride = std::max(1, (last - first + count - 1) / count);
   std::vector<double> ticks;
   for (int k = first; k <= last; k += stride)
@@ -43,8 +41,7 @@ std::vector<double> log_ticks(double low, double high, int count) {
 }  // namespace
 
 std::vector<double> axis_ticks(double low, double high, int count, bool log) {
-  if (!std::isfinite(low) || !std::isfinite(high) || !(low < high) || count < 1 || (log && low <= 0))
-    return {};
+  if (!std::isfinite(low) || !std::isfinite(high) || !(low < high) || count < 1 || (log && low <= 0)) return {};
   return log ? log_ticks(low, high, count) : linear_ticks(low, high, count);
 }
 

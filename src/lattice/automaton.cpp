@@ -42,7 +42,8 @@ void check_wiring(const char* part, const std::vector<Wiring>& layers, int input
     for (const auto* wires : {&w.a, &w.b})
       for (const std::int32_t wire : *wires)
         if (wire < 0 || wire >= inputs)
-          fail("automaton", fmt::format("a wire from {} in {} layer {}", wire, part, l), fmt::format("0 to {}", inputs - 1));
+          fail("automaton", fmt::format("a wire from {} in {} layer {}", wire, part, l),
+               fmt::format("0 to {}", inputs - 1));
     inputs = widths[l];
   }
 }

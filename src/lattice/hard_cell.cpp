@@ -67,9 +67,7 @@ std::vector<std::int32_t> add_layer(Builder& builder, const Wiring& w, const std
 
 }  // namespace
 
-Gate hard_choice(const float* logits) {
-  return static_cast<Gate>(std::max_element(logits, logits + kGates) - logits);
-}
+Gate hard_choice(const float* logits) { return static_cast<Gate>(std::max_element(logits, logits + kGates) - logits); }
 
 HardCell harden(const Automaton& automaton, std::span<const float> logits) {
   const AutomatonShape& shape = automaton.shape();
@@ -88,7 +86,8 @@ HardCell harden(const Automaton& automaton, std::span<const float> logits) {
     }
   }
   for (int l = 0; l < static_cast<int>(automaton.update().size()); ++l)
-    input = add_layer(builder, automaton.update()[l], input, [&](int g) { return choice(automaton.update_gate(l, g)); });
+    input =
+        add_layer(builder, automaton.update()[l], input, [&](int g) { return choice(automaton.update_gate(l, g)); });
   return builder.finish(input);
 }
 

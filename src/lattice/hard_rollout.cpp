@@ -10,10 +10,18 @@ namespace {
 template <int kWords>
 struct Words {
   std::uint64_t w[kWords];
-  friend Words operator&(const Words& a, const Words& b) { return zip(a, b, [](auto x, auto y) { return x & y; }); }
-  friend Words operator|(const Words& a, const Words& b) { return zip(a, b, [](auto x, auto y) { return x | y; }); }
-  friend Words operator^(const Words& a, const Words& b) { return zip(a, b, [](auto x, auto y) { return x ^ y; }); }
-  friend Words operator~(const Words& a) { return zip(a, a, [](auto x, auto) { return ~x; }); }
+  friend Words operator&(const Words& a, const Words& b) {
+    return zip(a, b, [](auto x, auto y) { return x & y; });
+  }
+  friend Words operator|(const Words& a, const Words& b) {
+    return zip(a, b, [](auto x, auto y) { return x | y; });
+  }
+  friend Words operator^(const Words& a, const Words& b) {
+    return zip(a, b, [](auto x, auto y) { return x ^ y; });
+  }
+  friend Words operator~(const Words& a) {
+    return zip(a, a, [](auto x, auto) { return ~x; });
+  }
 
  private:
   template <class F>
@@ -99,7 +107,8 @@ class Simulation {
         for (int o = 0; o < 9; ++o) patch[o] = now.data() + neighbour(y + o / 3 - 1, x + o % 3 - 1) * channels;
         for (const Input& input : inputs_) values_[input.value] = patch[input.place][input.channel];
         Words<kWords>* result = values_.data() + cell_.first_op();
-        for (const HardCell::Op& op : cell_.ops) *result++ = functions_[static_cast<int>(op.gate)](values_[op.a], values_[op.b]);
+        for (const HardCell::Op& op : cell_.ops)
+          *result++ = functions_[static_cast<int>(op.gate)](values_[op.a], values_[op.b]);
         for (int c = 0; c < channels; ++c) {
           Words<kWords> value = values_[cell_.outputs[c]];
           if (!fire.empty()) {

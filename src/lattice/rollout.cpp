@@ -44,8 +44,7 @@ Rollout::Rollout(const SoftGates& gates, const RolloutShape& shape)
   if (state_size() * (static_cast<std::size_t>(shape.steps) + 1) > kMostStateFloats)
     fail("rollout", "steps x grid x channels beyond 16 GiB", "a smaller grid or fewer steps");
   states_.resize(state_size() * (static_cast<std::size_t>(shape.steps) + 1));
-  if (shape.fire_rate < 1)
-    fire_.resize(static_cast<std::size_t>(shape.steps) * geometry_.blocks() * kBlockCells);
+  if (shape.fire_rate < 1) fire_.resize(static_cast<std::size_t>(shape.steps) * geometry_.blocks() * kBlockCells);
   dfinal_.resize(state_size());
   for (auto& planes : dpatch_) planes.resize(9 * state_size());
 }
@@ -53,10 +52,12 @@ Rollout::Rollout(const SoftGates& gates, const RolloutShape& shape)
 void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, std::uint32_t fire_step,
                       const Pool& pool) {
   float* start = grid(0);
-  each_value(geometry_, channels_, [&](std::size_t i, int c, std::int32_t at) { start[c * geometry_.plane() + at] = initial[i]; });
+  each_value(geometry_, channels_,
+             [&](std::size_t i, int c, std::int32_t at) { start[c * geometry_.plane() + at] = initial[i]; });
   for (int b = 0; b < geometry_.blocks(); ++b)
     for (const Geometry::Copy& copy : geometry_.rim(b))
-      for (int c = 0; c < channels_; ++c) start[c * geometry_.plane() + copy.to] = start[c * geometry_.plane() + copy.from];
+      for (int c = 0; c < channels_; ++c)
+        start[c * geometry_.plane() + copy.to] = start[c * geometry_.plane() + copy.from];
   if (!fire_.empty()) {
     const Random random(fire_seed, Purpose::kFire, fire_step);
     for (std::size_t i = 0; i < fire_.size(); ++i) fire_[i] = random.uniform(i) < shape_.fire_rate ? 1.0f : 0.0f;
@@ -72,7 +73,8 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
 std::vector<float> Rollout::state(int t) const {
   std::vector<float> values(static_cast<std::size_t>(geometry_.cells()) * channels_);
   const float* planes = states_.data() + static_cast<std::size_t>(t) * state_size();
-  each_value(geometry_, channels_, [&](std::size_t i, int c, std::int32_t at) { values[i] = planes[c * geometry_.plane() + at]; });
+  each_value(geometry_, channels_,
+             [&](std::size_t i, int c, std::int32_t at) { values[i] = planes[c * geometry_.plane() + at]; });
   return values;
 }
 
@@ -113,7 +115,8 @@ void Rollout::backward(std::span<float> dc, const Pool& pool) {
       for (auto b = static_cast<int>(chunk.begin); b < static_cast<int>(chunk.end); ++b) {
         if (t == shape_.steps - 1) {
           for (int c = 0; c < channels_; ++c)
-            load_block(geometry_, b, dfinal_.data() + c * geometry_.plane(), 0, &dout[static_cast<std::size_t>(c) * kBlockCells]);
+            load_block(geometry_, b, dfinal_.data() + c * geometry_.plane(), 0,
+                       &dout[static_cast<std::size_t>(c) * kBlockCells]);
         } else {
           cell_block_gather(geometry_, channels_, b, after, dout.data());
         }

@@ -1,8 +1,8 @@
 #include "espalier/lattice/soft_gates.hpp"
 
 #include "espalier/logic/gate_kernels.hpp"
-#include "espalier/logic/gumbel_kernel.hpp"
 #include "espalier/logic/gates.hpp"
+#include "espalier/logic/gumbel_kernel.hpp"
 
 namespace espalier {
 namespace {

@@ -61,8 +61,7 @@ void layer_forward_over(const LayerPlan& plan, const float* c, Stride stride, co
   const std::ptrdiff_t lanes = stride;
   for (const LayerPlan::Chain& chain : plan.chains) {
     std::ptrdiff_t lane = 0;
-    for (; lane + 32 <= lanes; lane += 32)
-      chain_forward<32 / kWidth>(plan, chain, c, stride, in + lane, out + lane);
+    for (; lane + 32 <= lanes; lane += 32) chain_forward<32 / kWidth>(plan, chain, c, stride, in + lane, out + lane);
     for (; lane < lanes; lane += 8) chain_forward<8 / kWidth>(plan, chain, c, stride, in + lane, out + lane);
   }
   for (int g = plan.pairs_first; g < plan.outputs; ++g)
@@ -113,8 +112,8 @@ void chain_backward(const LayerPlan& plan, const LayerPlan::Chain& chain, const 
 }
 
 template <bool kAccumulate, class Stride>
-HWY_INLINE void gate_backward(const float* c, Stride lanes, const float* a, const float* b, const float* dout, float* da,
-                   float* db, float* dc) {
+HWY_INLINE void gate_backward(const float* c, Stride lanes, const float* a, const float* b, const float* dout,
+                              float* da, float* db, float* dc) {
   const Tag d;
   const Vec c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
   FourSums four;

@@ -40,7 +40,8 @@ HWY_INLINE hn::Vec<hn::CappedTag<float, 8>> gumbel(Word bits) {
   const hn::RebindToSigned<decltype(df)> di;
   // (bits >> 8) + 0.5 over 2^24: inside (0, 1) and exact in float.
   const auto whole = hn::ConvertTo(df, hn::BitCast(di, hn::ShiftRight<8>(bits)));
-  const auto u = hn::Min(hn::Mul(hn::Add(whole, hn::Set(df, 0.5f)), hn::Set(df, 0x1p-24f)), hn::Set(df, 0x1.fffffep-1f));
+  const auto u =
+      hn::Min(hn::Mul(hn::Add(whole, hn::Set(df, 0.5f)), hn::Set(df, 0x1p-24f)), hn::Set(df, 0x1.fffffep-1f));
   return hn::Neg(hn::Log(df, hn::Neg(hn::Log(df, u))));
 }
 

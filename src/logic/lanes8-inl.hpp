@@ -23,8 +23,10 @@ inline constexpr int kParts = 8 / kWidth;  // vectors that make eight lanes
 HWY_INLINE void add_four_sums(const Vec (&sums)[4][kParts], float* HWY_RESTRICT out) {
   const Tag d;
 #if HWY_TARGET <= HWY_AVX2 && HWY_TARGET != HWY_SCALAR
-  const Vec t0 = hn::Add(hn::InterleaveLower(d, sums[0][0], sums[2][0]), hn::InterleaveUpper(d, sums[0][0], sums[2][0]));
-  const Vec t1 = hn::Add(hn::InterleaveLower(d, sums[1][0], sums[3][0]), hn::InterleaveUpper(d, sums[1][0], sums[3][0]));
+  const Vec t0 =
+      hn::Add(hn::InterleaveLower(d, sums[0][0], sums[2][0]), hn::InterleaveUpper(d, sums[0][0], sums[2][0]));
+  const Vec t1 =
+      hn::Add(hn::InterleaveLower(d, sums[1][0], sums[3][0]), hn::InterleaveUpper(d, sums[1][0], sums[3][0]));
   const Vec u = hn::Add(hn::InterleaveLower(d, t0, t1), hn::InterleaveUpper(d, t0, t1));
   const hn::Half<Tag> half;
   const auto total = hn::Add(hn::LowerHalf(half, u), hn::UpperHalf(half, u));

@@ -1,7 +1,6 @@
-#include "espalier/logic/gate_kernels.hpp"
-
 #include <algorithm>
 
+#include "espalier/logic/gate_kernels.hpp"
 #include "espalier/logic/gates.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -106,8 +105,8 @@ namespace espalier {
 HWY_EXPORT(softmax_forward);
 HWY_EXPORT(softmax_backward);
 
-void gate_softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature,
-                          float* p, float* c) {
+void gate_softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature, float* p,
+                          float* c) {
   HWY_DYNAMIC_DISPATCH(softmax_forward)(gates, logits, row, inverse_temperature, p, c);
 }
 

@@ -54,8 +54,7 @@ Wiring unique_wiring(int inputs, int outputs, const Random& random) {
     for (int i = 0; i + offset < inputs; ++i) pairs.emplace_back(i, i + offset);
   if (pairs.size() < wanted)
     fail("unique wiring", fmt::format("a layer {} -> {}", inputs, outputs),
-         fmt::format("at most {} outputs, the number of pairs of {} inputs", pairs.size(), inputs),
-         "narrow the layer");
+         fmt::format("at most {} outputs, the number of pairs of {} inputs", pairs.size(), inputs), "narrow the layer");
   pairs.resize(wanted);
   random.shuffle(std::span(pairs));
   return from_pairs(inputs, pairs);

@@ -59,7 +59,8 @@ class AutomatonReference {
   }
 
   // The states after 0..T steps; each [batch][C][H][W].
-  void forward(const RolloutShape& r, std::span<const T> initial, std::uint64_t fire_seed = 0, std::uint32_t fire_step = 0) {
+  void forward(const RolloutShape& r, std::span<const T> initial, std::uint64_t fire_seed = 0,
+               std::uint32_t fire_step = 0) {
     rollout_ = r;
     fire_ = Random(fire_seed, Purpose::kFire, fire_step);
     states_.assign(1, std::vector<T>(initial.begin(), initial.end()));
@@ -80,7 +81,8 @@ class AutomatonReference {
       for (int c = 0; c < loss_channels; ++c)
         for (int y = 0; y < rollout_.height; ++y)
           for (int x = 0; x < rollout_.width; ++x) {
-            const std::size_t t = ((static_cast<std::size_t>(n) * loss_channels + c) * rollout_.height + y) * rollout_.width + x;
+            const std::size_t t =
+                ((static_cast<std::size_t>(n) * loss_channels + c) * rollout_.height + y) * rollout_.width + x;
             const T error = states_.back()[index(n, c, y, x)] - target[t];
             sum += error * error;
             dstate_[index(n, c, y, x)] = 2 * error;
@@ -144,7 +146,8 @@ class AutomatonReference {
     return y >= 0 && y < rollout_.height && x >= 0 && x < rollout_.width;
   }
 
-  static std::vector<T> layer_forward(const Wiring& w, const std::vector<T>& in, const std::function<const SoftGate<T>&(int)>& gate) {
+  static std::vector<T> layer_forward(const Wiring& w, const std::vector<T>& in,
+                                      const std::function<const SoftGate<T>&(int)>& gate) {
     std::vector<T> out(w.outputs());
     for (int g = 0; g < w.outputs(); ++g) {
       const T a = in[w.a[g]], b = in[w.b[g]];
@@ -211,7 +214,8 @@ class AutomatonReference {
         std::vector<T> dk(shape_.perceive_outputs());
         for (int o = 0; o < shape_.perceive_outputs(); ++o) dk[o] = d[shape_.update_row(c, o, k)];
         for (int l = static_cast<int>(automaton_.perceive().size()) - 1; l >= 0; --l)
-          dk = layer_backward(automaton_.perceive()[l], rows[l], dk, [&](int g) { return automaton_.perceive_gate(k, l, g); });
+          dk = layer_backward(automaton_.perceive()[l], rows[l], dk,
+                              [&](int g) { return automaton_.perceive_gate(k, l, g); });
         for (int o = 0; o < 9; ++o) {
           int py = y, px = x;
           if (neighbour(o, py, px)) dgrid[index(n, c, py, px)] += dk[o];

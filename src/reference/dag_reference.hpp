@@ -62,7 +62,8 @@ struct Dag {
         edges.push_back({place.at(network.topology().edge(e).from), T(network.weight(e)), e});
       const T scale = network.options().fan_in_scaling && !node.in.empty() ? T(1) / std::sqrt(T(node.in.size())) : T(1);
       place.emplace(id, nodes.size());
-      nodes.push_back({node.activation, node.kind == NodeKind::kInput, first, edges.size(), T(network.bias(id)), scale, id});
+      nodes.push_back(
+          {node.activation, node.kind == NodeKind::kInput, first, edges.size(), T(network.bias(id)), scale, id});
     }
     for (const auto& [id, node] : network.topology().nodes()) {
       if (node.kind == NodeKind::kInput) inputs.push_back(place.at(id));

@@ -1,5 +1,5 @@
-// Benchmarks of the circuit room: Conway's rule on boards, as a trained model computes it (35 gates) and written by hand
-// (26), the exported C of the same circuits beside them, and simplification of large netlists.
+// Benchmarks of the circuit room: Conway's rule on boards, as a trained model computes it (35 gates) and written by
+// hand (26), the exported C of the same circuits beside them, and simplification of large netlists.
 #include <dlfcn.h>
 #include <fmt/format.h>
 

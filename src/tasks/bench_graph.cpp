@@ -8,8 +8,8 @@
 #include "espalier/graph/dag_nn.hpp"
 #include "espalier/graph/edit_distance.hpp"
 #include "espalier/graph/message_passing.hpp"
-#include "reference/dag_reference.hpp"
 #include "espalier/tasks/config.hpp"
+#include "reference/dag_reference.hpp"
 #include "tasks/bench_makers.hpp"
 
 namespace espalier {
@@ -21,7 +21,9 @@ DagNN bench_network(std::size_t nodes, std::size_t edges) {
   const std::size_t inputs = nodes / 10, outputs = nodes / 100;
   DagNN network;
   for (std::size_t v = 0; v < nodes; ++v)
-    network.add_node(v < inputs ? NodeKind::kInput : v < nodes - outputs ? NodeKind::kHidden : NodeKind::kOutput,
+    network.add_node(v < inputs            ? NodeKind::kInput
+                     : v < nodes - outputs ? NodeKind::kHidden
+                                           : NodeKind::kOutput,
                      v < inputs ? Activation::kLinear : static_cast<Activation>(v % kNumActivations));
   std::size_t left = edges;
   std::uint64_t draw = 0;
@@ -67,11 +69,13 @@ LabelledGraph bench_labelled(std::uint64_t seed, std::uint32_t nodes, double edg
   const Random random(seed, Purpose::kData);
   LabelledGraph g;
   std::uint64_t draw = 0;
-  for (std::uint32_t i = 0; i < nodes; ++i) g.labels.push_back(std::string(1, static_cast<char>('A' + random.choice(draw++, 4))));
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    g.labels.push_back(std::string(1, static_cast<char>('A' + random.choice(draw++, 4))));
   const double density = 2 * edges_a_node / (nodes - 1.0);
   for (std::uint32_t i = 0; i < nodes; ++i)
     for (std::uint32_t j = i + 1; j < nodes; ++j)
-      if (static_cast<double>(random.uniform(draw++)) < density) g.edges.push_back({i, j, random.coin(draw++) ? "s" : "d"});
+      if (static_cast<double>(random.uniform(draw++)) < density)
+        g.edges.push_back({i, j, random.coin(draw++) ? "s" : "d"});
   return g;
 }
 

@@ -43,8 +43,7 @@ BenchCase epoch_case(const std::string& name, const Json& changes) {
 // The same automaton on a grid small enough for the plain code.
 std::function<BenchReference()> epoch_reference(const Json& changes) {
   return [changes] {
-    const Json config = with(with(default_config(find_task(changes.at("task"))), changes),
-                             {{"reference", true}});
+    const Json config = with(with(default_config(find_task(changes.at("task"))), changes), {{"reference", true}});
     const BenchBody body = training_body(config);
     return BenchReference{epoch_work(config).gates, [body, pool = std::make_shared<Pool>(1)] { body.run(*pool); }};
   };

@@ -48,7 +48,8 @@ const char* type_name(const Json& value) {
 std::vector<TaskOption> all_options(const Task& task) {
   std::vector<TaskOption> options = trainer_options();
   for (const TaskOption& own : task.options()) {
-    const auto shared = std::find_if(options.begin(), options.end(), [&](const TaskOption& o) { return o.name == own.name; });
+    const auto shared =
+        std::find_if(options.begin(), options.end(), [&](const TaskOption& o) { return o.name == own.name; });
     if (shared == options.end())
       options.push_back(own);
     else
@@ -90,7 +91,8 @@ Json checked_config(const Json& config) {
   const std::vector<TaskOption> options = all_options(task);
   for (const auto& [key, value] : config.items()) {
     if (key == "task" || key == "seed") continue;
-    const auto option = std::find_if(options.begin(), options.end(), [&, k = key](const TaskOption& o) { return o.name == k; });
+    const auto option =
+        std::find_if(options.begin(), options.end(), [&, k = key](const TaskOption& o) { return o.name == k; });
     if (option == options.end())
       fail("config", fmt::format("the option \"{}\"", key), fmt::format("an option of {}", task.name()),
            fmt::format("espalier train {} --help lists them", task.name()));
@@ -100,9 +102,7 @@ Json checked_config(const Json& config) {
   return full;
 }
 
-Json parse_config(const std::string& text, const std::string& what) {
-  return checked_config(parse_json(text, what));
-}
+Json parse_config(const std::string& text, const std::string& what) { return checked_config(parse_json(text, what)); }
 
 TrainOptions train_options(const Json& c) {
   TrainOptions o;
@@ -111,10 +111,20 @@ TrainOptions train_options(const Json& c) {
   o.eval_every = c.at("eval-every");
   o.patience = c.at("patience");
   o.until_solved = c.at("until-solved");
-  o.optimizer = {optimizer_kind(c.at("optimizer").get<std::string>()), c.at("momentum"), c.at("beta1"), c.at("beta2"),
-                 c.at("epsilon"), c.at("weight-decay"), c.at("clip-value"), c.at("clip-norm")};
-  o.schedule = {schedule_kind(c.at("schedule").get<std::string>()), c.at("lr"), c.at("lr-final"), c.at("lr-step"),
-                c.at("lr-gamma"), c.at("warmup")};
+  o.optimizer = {optimizer_kind(c.at("optimizer").get<std::string>()),
+                 c.at("momentum"),
+                 c.at("beta1"),
+                 c.at("beta2"),
+                 c.at("epsilon"),
+                 c.at("weight-decay"),
+                 c.at("clip-value"),
+                 c.at("clip-norm")};
+  o.schedule = {schedule_kind(c.at("schedule").get<std::string>()),
+                c.at("lr"),
+                c.at("lr-final"),
+                c.at("lr-step"),
+                c.at("lr-gamma"),
+                c.at("warmup")};
   return o;
 }
 

@@ -39,8 +39,9 @@ void freeze_gates(std::span<float> logits, std::size_t count) {
   if (hard >= count) return;
   const std::size_t more = std::min(count - hard, soft.size());
   // Ties by position, so that the choice does not depend on the sorting.
-  std::partial_sort(soft.begin(), soft.begin() + static_cast<std::ptrdiff_t>(more), soft.end(),
-                    [](const Candidate& a, const Candidate& b) { return a.gap != b.gap ? a.gap > b.gap : a.at < b.at; });
+  std::partial_sort(
+      soft.begin(), soft.begin() + static_cast<std::ptrdiff_t>(more), soft.end(),
+      [](const Candidate& a, const Candidate& b) { return a.gap != b.gap ? a.gap > b.gap : a.at < b.at; });
   for (std::size_t i = 0; i < more; ++i) {
     float* l = &logits[soft[i].at];
     const auto top = std::max_element(l, l + kGates) - l;

@@ -25,7 +25,8 @@ bool conway(const BitBoards& boards, int sample, int y, int x) {
   for (int dy = -1; dy <= 1; ++dy)
     for (int dx = -1; dx <= 1; ++dx)
       if (dy || dx)
-        neighbours += boards.get(sample, (y + dy + boards.height) % boards.height, (x + dx + boards.width) % boards.width, 0);
+        neighbours +=
+            boards.get(sample, (y + dy + boards.height) % boards.height, (x + dx + boards.width) % boards.width, 0);
   return neighbours == 3 || (neighbours == 2 && boards.get(sample, y, x, 0));
 }
 
@@ -79,7 +80,8 @@ LatticeData pattern_data(const RolloutShape& r, int channels, const Pattern& pat
     fail("pattern", fmt::format("a target of {} x {}", pattern.height, pattern.width),
          fmt::format("{} x {}, the size of the grid", r.height, r.width), "set --height and --width to the target's");
   if (channels < pattern.channels)
-    fail("pattern", fmt::format("{} channels", channels), fmt::format("at least {}, those of the target", pattern.channels));
+    fail("pattern", fmt::format("{} channels", channels),
+         fmt::format("at least {}, those of the target", pattern.channels));
   if (seed_row >= r.height || seed_column >= r.width)
     fail("pattern", fmt::format("a seed at ({}, {})", seed_row, seed_column),
          fmt::format("a cell of the {} x {} grid, or -1 for none", r.height, r.width));

@@ -51,7 +51,9 @@ LatticeModel load_lattice_model(const std::string& given) {
 }
 
 Netlist LatticeModel::raw_cell() const {
-  const auto choice = [&](std::int32_t gate) { return hard_choice(&parameters.values()[static_cast<std::size_t>(gate) * kGates]); };
+  const auto choice = [&](std::int32_t gate) {
+    return hard_choice(&parameters.values()[static_cast<std::size_t>(gate) * kGates]);
+  };
   const AutomatonShape& shape = automaton.shape();
   AutomatonLogic logic{shape.channels, automaton.perceive(), {}, automaton.update(), {}};
   for (int k = 0; k < shape.kernels; ++k) {

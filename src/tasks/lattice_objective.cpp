@@ -39,8 +39,7 @@ void LatticeObjective::begin_step(std::uint64_t step, double progress, double la
     const double share = std::min(1.0, (progress - r.freeze_from) / std::max(1e-9f, r.freeze_to - r.freeze_from));
     freeze_gates(parameters_.values(), static_cast<std::size_t>(share * automaton_.gates()));
   }
-  choice_.temperature =
-      r.temperature * std::pow(r.temperature_final / r.temperature, static_cast<float>(progress));
+  choice_.temperature = r.temperature * std::pow(r.temperature_final / r.temperature, static_cast<float>(progress));
   const double noise_course = std::max(0.0, (progress - r.gumbel_from) / std::max(1e-9, 1.0 - r.gumbel_from));
   choice_.gumbel_scale = r.gumbel + (r.gumbel_final - r.gumbel) * static_cast<float>(noise_course);
   choice_.seed = seed_;
@@ -101,7 +100,9 @@ Evaluation LatticeObjective::evaluate(const Pool& pool) {
                                      problem_.rollout.steps, validation_fire_, pool);
   const BitScore score = compare_boards(out, problem_.data.validation_target);
   const GateCounts counts = count_gates(parameters_.values());
-  return {score.fraction, score.all, score.wrong_per_board,
+  return {score.fraction,
+          score.all,
+          score.wrong_per_board,
           {{"active_gates", static_cast<double>(counts.active)}, {"live_gates", static_cast<double>(cell.ops.size())}}};
 }
 
@@ -113,8 +114,10 @@ void LatticeObjective::describe(SafetensorsFile& file) const {
     file.add(name + ".a", shape, std::span<const std::int32_t>(w.a));
     file.add(name + ".b", shape, std::span<const std::int32_t>(w.b));
   };
-  for (std::size_t l = 0; l < automaton_.perceive().size(); ++l) add(fmt::format("wiring.perceive.{}", l), automaton_.perceive()[l]);
-  for (std::size_t l = 0; l < automaton_.update().size(); ++l) add(fmt::format("wiring.update.{}", l), automaton_.update()[l]);
+  for (std::size_t l = 0; l < automaton_.perceive().size(); ++l)
+    add(fmt::format("wiring.perceive.{}", l), automaton_.perceive()[l]);
+  for (std::size_t l = 0; l < automaton_.update().size(); ++l)
+    add(fmt::format("wiring.update.{}", l), automaton_.update()[l]);
 }
 
 void LatticeObjective::report(nlohmann::json& summary, std::span<const float> weights) const {

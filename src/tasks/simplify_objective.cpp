@@ -44,16 +44,14 @@ SimplifyObjective::SimplifyObjective(const SimplifyDataOptions& data, const Tran
     Expression current = e;
     while (true) {
       const std::vector<std::uint32_t> edits = simplify_edits(current, data_.words);
-      if (!held_out.contains(to_text(current)))
-        examples_.push_back({encode_expression(current, data_.words), edits});
+      if (!held_out.contains(to_text(current))) examples_.push_back({encode_expression(current, data_.words), edits});
       if (std::ranges::all_of(edits, [](std::uint32_t edit) { return edit == kKeep; })) break;
       current = simplify_pass(current, data_.words);
       if (data.share) current = shared(current);
     }
   }
   order_.resize(examples_.size());
-  for (const Expression& e : data_.validation)
-    validation_normal_.push_back(to_text(normal_form(e, data_.words)));
+  for (const Expression& e : data_.validation) validation_normal_.push_back(to_text(normal_form(e, data_.words)));
 }
 
 // Every epoch over the data is a new shuffle; batch numbers run on across epochs.
@@ -95,8 +93,8 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const Pool& pool, Phas
       inputs.push_back(&example.input);
       edits.insert(edits.end(), example.edits.begin(), example.edits.end());
     }
-    losses[c.index] = net_.loss_and_gradients(make_batch(inputs), edits, scale, states_[c.index],
-                                              slots_.slot(c.index), one_thread());
+    losses[c.index] =
+        net_.loss_and_gradients(make_batch(inputs), edits, scale, states_[c.index], slots_.slot(c.index), one_thread());
   });
   const double middle = seconds_now();
   slots_.add_to(parameters().gradients(), pool);

@@ -38,18 +38,18 @@ class SimplifyObjective : public Objective {
   GraphTransformNet net_;
   std::size_t batch_size_;
   std::uint64_t seed_;
-  bool use_reference_;  // the plain sequential code instead of the fast one
-  std::vector<Example> examples_;                 // of data_.train
-  std::vector<std::string> validation_normal_;    // what the engine says, as text
+  bool use_reference_;                          // the plain sequential code instead of the fast one
+  std::vector<Example> examples_;               // of data_.train
+  std::vector<std::string> validation_normal_;  // what the engine says, as text
   GradientSlots slots_;
-  std::vector<TransformState> states_;            // one per slot
+  std::vector<TransformState> states_;  // one per slot
   std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> order_;
 };
 
 // How well predictions agree with the engine on one set.
 struct SimplifyScore {
-  double one_pass = 0, fixed_point = 0;      // fraction exactly right
+  double one_pass = 0, fixed_point = 0;  // fraction exactly right
   // Between the predicted and the expected last graph: exact for small graphs, an upper bound for large ones;
   // of many wrong answers the first 200 stand for all.
   double mean_edit_distance = 0;

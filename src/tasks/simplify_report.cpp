@@ -62,16 +62,16 @@ void SimplifyObjective::report(nlohmann::json& summary, std::span<const float> w
     std::copy(weights.begin(), weights.end(), best.parameters().values().begin());
   const auto majority = majority_edits(data_.train, data_.words);
   Json sets = Json::object();
-  for (const auto& part : {std::pair<const char*, const std::vector<Expression>&>{"test", data_.test},
-                           {"deep", data_.deep}}) {
+  for (const auto& part :
+       {std::pair<const char*, const std::vector<Expression>&>{"test", data_.test}, {"deep", data_.deep}}) {
     const std::vector<Expression>& inputs = part.second;
     const auto score = [&](const std::vector<GraphTransformNet::Rewritten>& outputs) {
       return to_json(score_rewrites(inputs, outputs, data_.words, pool));
     };
     sets[part.first] = {{"examples", inputs.size()},
-                  {"model", score(best.rewrite_all(inputs, kMostPasses, data_options_.share, pool))},
-                  {"baseline_keep", score(rewrite_by_label(inputs, {}, data_.words))},
-                  {"baseline_label", score(rewrite_by_label(inputs, majority, data_.words))}};
+                        {"model", score(best.rewrite_all(inputs, kMostPasses, data_options_.share, pool))},
+                        {"baseline_keep", score(rewrite_by_label(inputs, {}, data_.words))},
+                        {"baseline_label", score(rewrite_by_label(inputs, majority, data_.words))}};
   }
   summary["simplify"] = sets;
 }

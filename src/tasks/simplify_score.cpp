@@ -6,9 +6,9 @@
 namespace espalier {
 namespace {
 constexpr std::uint64_t kEditBudget = 500;  // search nodes a pair: results may not depend on the clock
-constexpr std::size_t kSearchNodes = 12;     // larger graphs get their upper bound at once
-constexpr std::size_t kMostPairs = 200;      // the first wrong answers stand for all of them
-}
+constexpr std::size_t kSearchNodes = 12;    // larger graphs get their upper bound at once
+constexpr std::size_t kMostPairs = 200;     // the first wrong answers stand for all of them
+}  // namespace
 
 SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const GraphTransformNet::Rewritten> outputs,
                              const Vocabulary& words, const Pool& pool) {
@@ -38,7 +38,8 @@ SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const
       [](double& x, const double& y) { x += y; });
   const auto wrong = static_cast<double>(inputs.size() - last);
   const auto count = static_cast<double>(std::max<std::size_t>(1, inputs.size()));
-  return {static_cast<double>(once) / count, static_cast<double>(last) / count, pairs ? distance / static_cast<double>(pairs) * wrong / count : 0};
+  return {static_cast<double>(once) / count, static_cast<double>(last) / count,
+          pairs ? distance / static_cast<double>(pairs) * wrong / count : 0};
 }
 
 }  // namespace espalier

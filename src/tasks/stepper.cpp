@@ -73,11 +73,13 @@ class SoftStepper : public Stepper {
 
 }  // namespace
 
-std::unique_ptr<Stepper> make_hard_stepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options) {
+std::unique_ptr<Stepper> make_hard_stepper(const LatticeModel& model, const BoardState& start,
+                                           const SimulatorOptions& options) {
   return std::make_unique<HardStepper>(model, start, options);
 }
 
-std::unique_ptr<Stepper> make_soft_stepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options) {
+std::unique_ptr<Stepper> make_soft_stepper(const LatticeModel& model, const BoardState& start,
+                                           const SimulatorOptions& options) {
   return std::make_unique<SoftStepper>(model, start, options);
 }
 

@@ -26,7 +26,8 @@ bool is_missing(const std::string& cell) {
 namespace {
 
 // One record from `at`; moves `at` behind its line end and counts lines.
-std::vector<std::string> read_record(std::string_view text, std::size_t& at, std::size_t& line, const std::string& what) {
+std::vector<std::string> read_record(std::string_view text, std::size_t& at, std::size_t& line,
+                                     const std::string& what) {
   std::vector<std::string> cells(1);
   const std::size_t first_line = line;
   bool quoted = false, closed = false;
@@ -54,7 +55,9 @@ std::vector<std::string> read_record(std::string_view text, std::size_t& at, std
       ++line;
       break;
     } else if (c != '\r') {
-      if (closed) fail("csv", fmt::format("text after a closing quote in line {} of {}", line, what), "a comma or the line's end");
+      if (closed)
+        fail("csv", fmt::format("text after a closing quote in line {} of {}", line, what),
+             "a comma or the line's end");
       cell += c;
     }
   }

@@ -81,8 +81,8 @@ void encode(const TableColumn& column, const std::string& cell, std::size_t line
 }
 
 Json column_json(const TableColumn& c) {
-  return {{"name", c.name}, {"numeric", c.numeric}, {"mean", c.mean}, {"deviation", c.deviation},
-          {"words", c.words}, {"usual", c.usual}};
+  return {{"name", c.name},           {"numeric", c.numeric}, {"mean", c.mean},
+          {"deviation", c.deviation}, {"words", c.words},     {"usual", c.usual}};
 }
 
 TableColumn column_from(const Json& j) {
@@ -93,7 +93,8 @@ TableColumn column_from(const Json& j) {
   j.at("deviation").get_to(c.deviation);
   j.at("words").get_to(c.words);
   j.at("usual").get_to(c.usual);
-  if (c.width() == 0 || !(c.deviation > 0)) fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
+  if (c.width() == 0 || !(c.deviation > 0))
+    fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
   return c;
 }
 

@@ -12,8 +12,8 @@ namespace espalier {
 
 struct CsvTable {
   std::vector<std::string> header;
-  std::vector<std::vector<std::string>> rows;  // all as long as the header
-  std::vector<std::size_t> lines;              // where each row began, from 1
+  std::vector<std::vector<std::string>> rows;         // all as long as the header
+  std::vector<std::size_t> lines;                     // where each row began, from 1
   std::size_t column(const std::string& name) const;  // an Error that lists the names
 };
 // Commas, "quoted" cells with "" for a quote, \n or \r\n. Errors name the line.

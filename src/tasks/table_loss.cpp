@@ -63,13 +63,16 @@ namespace {
 std::vector<double> least_squares(std::size_t inputs, std::span<const float> x, std::span<const float> y) {
   const std::size_t n = inputs + 1, rows = y.size();
   std::vector<double> a(n * n), b(n);
-  const auto at = [&](std::size_t r, std::size_t i) { return i < inputs ? static_cast<double>(x[r * inputs + i]) : 1.0; };
+  const auto at = [&](std::size_t r, std::size_t i) {
+    return i < inputs ? static_cast<double>(x[r * inputs + i]) : 1.0;
+  };
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t i = 0; i < n; ++i) {
       b[i] += at(r, i) * static_cast<double>(y[r]);
       for (std::size_t j = 0; j <= i; ++j) a[i * n + j] += at(r, i) * at(r, j);
     }
-  for (std::size_t i = 0; i < n; ++i) a[i * n + i] += 1e-6 * static_cast<double>(rows);  // one-hot columns add up to one
+  for (std::size_t i = 0; i < n; ++i)
+    a[i * n + i] += 1e-6 * static_cast<double>(rows);  // one-hot columns add up to one
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j <= i; ++j) {
       double sum = a[i * n + j];
@@ -90,7 +93,8 @@ std::vector<double> least_squares(std::size_t inputs, std::span<const float> x, 
 }  // namespace
 
 std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
-                                      std::span<const float> x, std::span<const float> y, std::span<const float> x_test) {
+                                      std::span<const float> x, std::span<const float> y,
+                                      std::span<const float> x_test) {
   const std::size_t test_rows = x_test.size() / inputs;
   if (!classifies) {
     const std::vector<double> w = least_squares(inputs, x, y);

@@ -24,7 +24,8 @@ std::vector<std::size_t> sizes_from(const std::string& text) {
   std::istringstream words(text);
   std::string word;
   while (std::getline(words, word, ',')) {
-    if (word.empty() || word.size() > 6 || word.find_first_not_of("0123456789") != std::string::npos || std::stoul(word) == 0)
+    if (word.empty() || word.size() > 6 || word.find_first_not_of("0123456789") != std::string::npos ||
+        std::stoul(word) == 0)
       fail("--hidden", fmt::format("\"{}\"", text), "sizes such as 16 or 16,8; empty for none");
     sizes.push_back(std::stoul(word));
   }
@@ -32,7 +33,8 @@ std::vector<std::size_t> sizes_from(const std::string& text) {
 }
 
 CsvTable read_table(const TableOptions& o) {
-  if (o.csv.empty()) fail("table", "no --csv", "a CSV file", "espalier train table --csv data/iris.csv --target species");
+  if (o.csv.empty())
+    fail("table", "no --csv", "a CSV file", "espalier train table --csv data/iris.csv --target species");
   if (o.target.empty()) fail("table", "no --target", "the name of the column to predict");
   return parse_csv(read_text(o.csv), o.csv);
 }
@@ -203,16 +205,17 @@ void TableObjective::report(nlohmann::json& summary, std::span<const float> weig
   const Parameters& layout = shape_.parameters();
   DagNN best = TableShape::decode(layout, weights.empty() ? layout.values() : weights, options_.network.fan_in_scaling);
   const auto outputs = best.forward(test_.x, test_.y.size());
-  const std::vector<float> linear = linear_predictions(schema_.classifies(), schema_.num_inputs(), schema_.num_outputs(),
-                                                       train_.x, train_.y, test_.x);
-  summary["table"] = {{"kind", schema_.classifies() ? "classify" : "regress"},
-                      {"train_rows", train_.y.size()},
-                      {"validation_rows", validation_.y.size()},
-                      {"test_rows", test_.y.size()},
-                      {schema_.classifies() ? "test_accuracy" : "test_r2", table_score(schema_.classifies(), outputs, test_.y)},
-                      {schema_.classifies() ? "linear_accuracy" : "linear_r2", table_score(schema_.classifies(), linear, test_.y)},
-                      {"nodes", best.topology().nodes().size()},
-                      {"edges", best.topology().edges().size()}};
+  const std::vector<float> linear = linear_predictions(schema_.classifies(), schema_.num_inputs(),
+                                                       schema_.num_outputs(), train_.x, train_.y, test_.x);
+  summary["table"] = {
+      {"kind", schema_.classifies() ? "classify" : "regress"},
+      {"train_rows", train_.y.size()},
+      {"validation_rows", validation_.y.size()},
+      {"test_rows", test_.y.size()},
+      {schema_.classifies() ? "test_accuracy" : "test_r2", table_score(schema_.classifies(), outputs, test_.y)},
+      {schema_.classifies() ? "linear_accuracy" : "linear_r2", table_score(schema_.classifies(), linear, test_.y)},
+      {"nodes", best.topology().nodes().size()},
+      {"edges", best.topology().edges().size()}};
 }
 
 }  // namespace espalier

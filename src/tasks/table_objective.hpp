@@ -14,8 +14,8 @@ struct TableOptions {
   bool skip = true;  // edges from every input to every output beside the hidden layers, 0 in the beginning
   double test_fraction = 0.25, validation_fraction = 0.2;
   std::size_t batch_size = 32;
-  std::size_t grow = 0;   // splits, spread over the first half of training
-  double prune = 0;       // per cent of the edges, taken in five steps in the second half
+  std::size_t grow = 0;  // splits, spread over the first half of training
+  double prune = 0;      // per cent of the edges, taken in five steps in the second half
   std::uint64_t seed = 0;
   bool use_reference = false;  // the plain sequential code instead of the fast one
 };
@@ -30,7 +30,8 @@ double table_score(bool classifies, std::span<const float> outputs, std::span<co
 
 // A linear model trained on the same rows: softmax regression, or least squares by normal equations.
 std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
-                                      std::span<const float> x, std::span<const float> y, std::span<const float> x_test);
+                                      std::span<const float> x, std::span<const float> y,
+                                      std::span<const float> x_test);
 
 class TableObjective : public Objective {
  public:

@@ -33,8 +33,8 @@ class TableShape {
   Parameters parameters_;
   DagNN network_;
   std::size_t most_nodes_, most_edges_;
-  std::vector<std::uint32_t> edge_ids_, node_ids_;          // of network_; nodes with a bias
-  std::vector<std::size_t> weight_places_, bias_places_;    // in network_.parameters()
+  std::vector<std::uint32_t> edge_ids_, node_ids_;        // of network_; nodes with a bias
+  std::vector<std::size_t> weight_places_, bias_places_;  // in network_.parameters()
 };
 
 }  // namespace espalier

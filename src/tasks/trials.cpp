@@ -40,7 +40,8 @@ Stage pattern_stage(const LatticeModel& m, std::size_t side_factor) {
   stage.target.assign(h * w * pattern.channels, 0);
   for (int y = 0; y < pattern.height; ++y)
     for (int x = 0; x < pattern.width; ++x) {
-      for (int c = 0; c < m.automaton.shape().channels; ++c) stage.start.set(top + y, left + x, c, start.get(0, y, x, c));
+      for (int c = 0; c < m.automaton.shape().channels; ++c)
+        stage.start.set(top + y, left + x, c, start.get(0, y, x, c));
       for (int c = 0; c < pattern.channels; ++c) stage.target[(c * h + top + y) * w + left + x] = pattern.at(c, y, x);
     }
   return stage;
@@ -51,8 +52,8 @@ class TrialRunner {
   TrialRunner(const LatticeModel& model, const TrialOptions& options, const Pool& pool)
       : model_(model), options_(options), pool_(pool), cell_(model.quick_cell()) {}
 
-  Trial run(std::string name, std::string description, const Stage& stage, std::uint64_t steps, SimulatorOptions simulate,
-            const DeadRectangle* unjudged = nullptr) const {
+  Trial run(std::string name, std::string description, const Stage& stage, std::uint64_t steps,
+            SimulatorOptions simulate, const DeadRectangle* unjudged = nullptr) const {
     Board board = stage.start;
     simulate.periodic = model_.automaton.shape().boundary == Boundary::kPeriodic;
     simulate.seed = options_.seed;
@@ -65,7 +66,8 @@ class TrialRunner {
           ++total;
           right += board.get(y, x, c) == (stage.target[(c * stage.height + y) * stage.width + x] != 0);
         }
-    return {std::move(name), std::move(description), static_cast<double>(right) / static_cast<double>(total), right == total};
+    return {std::move(name), std::move(description), static_cast<double>(right) / static_cast<double>(total),
+            right == total};
   }
 
   // The published trials on a board with four times the sides and four times the steps.
@@ -75,19 +77,25 @@ class TrialRunner {
     DeadRectangle square{(stage.height - side) / 2, (stage.width - side) / 2, side, side, 0, steps};
     SimulatorOptions dead = plain;
     dead.dead = {square};
-    trials.push_back(run("dead square", fmt::format("a dead {0} x {0} square; judged outside it", side), stage, steps, dead, &square));
+    trials.push_back(run("dead square", fmt::format("a dead {0} x {0} square; judged outside it", side), stage, steps,
+                         dead, &square));
     SimulatorOptions healed = plain;
     healed.dead = {square};
     healed.dead[0].to = steps / 2;
-    trials.push_back(run("healing", fmt::format("the square lives again after step {}", steps / 2), stage, steps, healed));
+    trials.push_back(
+        run("healing", fmt::format("the square lives again after step {}", steps / 2), stage, steps, healed));
     SimulatorOptions async = plain;
     async.fire_rate = kFireRate;
-    trials.push_back(run("asynchronous", fmt::format("cells update with probability {}; {} steps", kFireRate, 2 * steps), stage, 2 * steps, async));
+    trials.push_back(run("asynchronous",
+                         fmt::format("cells update with probability {}; {} steps", kFireRate, 2 * steps), stage,
+                         2 * steps, async));
     SimulatorOptions reset = plain;
     reset.random_reset = kResetSide;
     if (model_.problem.rollout.fire_rate < 1) reset.fire_rate = model_.problem.rollout.fire_rate;
-    trials.push_back(run("resets", fmt::format("a random {0} x {0} square reset at every step, {1} steps", kResetSide, options_.reset_steps),
-                         stage, options_.reset_steps, reset));
+    trials.push_back(
+        run("resets",
+            fmt::format("a random {0} x {0} square reset at every step, {1} steps", kResetSide, options_.reset_steps),
+            stage, options_.reset_steps, reset));
   }
 
  private:
@@ -104,7 +112,8 @@ Trial validation(const LatticeModel& m, const Pool& pool) {
   const BitBoards out = hard_rollout(harden(m.automaton, m.parameters.values()), m.automaton.shape().boundary,
                                      data.validation, r.steps, fire, pool);
   const BitScore score = compare_boards(out, data.validation_target);
-  return {"validation", fmt::format("{} boards of {} x {}, {} steps", data.validation.samples, r.height, r.width, r.steps),
+  return {"validation",
+          fmt::format("{} boards of {} x {}, {} steps", data.validation.samples, r.height, r.width, r.steps),
           score.fraction, score.all};
 }
 
@@ -142,12 +151,15 @@ std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options
     trials.push_back(long_life(m, options.seed, pool));
   } else if (m.task().starts_with("checkerboard")) {
     const Stage large = checkerboard_stage(m, 4, options.seed);
-    trials.push_back(runner.run("larger", fmt::format("{} x {}, {} steps", large.height, large.width, 4 * steps), large, 4 * steps, plain));
+    trials.push_back(runner.run("larger", fmt::format("{} x {}, {} steps", large.height, large.width, 4 * steps), large,
+                                4 * steps, plain));
     runner.add_damage_trials(trials, large, 4 * steps);
   } else {
     const Stage twice = pattern_stage(m, 2), large = pattern_stage(m, 4);
-    trials.push_back(runner.run("double", fmt::format("{} x {}, {} steps", twice.height, twice.width, steps), twice, steps, plain));
-    trials.push_back(runner.run("larger", fmt::format("{} x {}, {} steps", large.height, large.width, 4 * steps), large, 4 * steps, plain));
+    trials.push_back(
+        runner.run("double", fmt::format("{} x {}, {} steps", twice.height, twice.width, steps), twice, steps, plain));
+    trials.push_back(runner.run("larger", fmt::format("{} x {}, {} steps", large.height, large.width, 4 * steps), large,
+                                4 * steps, plain));
     runner.add_damage_trials(trials, pattern_stage(m, 1), 4 * steps);
   }
   return trials;

@@ -36,8 +36,7 @@ Json to_json(const Evaluation& e) {
 
 Evaluation evaluation_from(const Json& j) {
   Evaluation e{number_from(j.at("score")), j.at("solved").get<bool>(), number_from(j.at("loss")), {}};
-  for (const Json& pair : j.at("extra"))
-    e.extra.emplace_back(pair.at(0).get<std::string>(), number_from(pair.at(1)));
+  for (const Json& pair : j.at("extra")) e.extra.emplace_back(pair.at(0).get<std::string>(), number_from(pair.at(1)));
   return e;
 }
 
@@ -57,9 +56,7 @@ SafetensorsFile make_checkpoint(Trainer& trainer, bool finished) {
   SafetensorsFile file;
   const TrainState& s = trainer.state();
   Parameters& p = trainer.objective().parameters();
-  const auto flat = [&](const char* name, std::span<const float> values) {
-    file.add(name, {values.size()}, values);
-  };
+  const auto flat = [&](const char* name, std::span<const float> values) { file.add(name, {values.size()}, values); };
   flat("weights", p.values());
   flat("first_moment", trainer.optimizer().first_moment());
   flat("second_moment", trainer.optimizer().second_moment());
@@ -81,8 +78,7 @@ SafetensorsFile make_checkpoint(Trainer& trainer, bool finished) {
 
 bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file) {
   if (file.meta("format") != kFormat)
-    fail("restore checkpoint", fmt::format("format \"{}\"", file.meta("format")),
-         fmt::format("\"{}\"", kFormat));
+    fail("restore checkpoint", fmt::format("format \"{}\"", file.meta("format")), fmt::format("\"{}\"", kFormat));
   Parameters& p = trainer.objective().parameters();
   TrainState& s = trainer.state();
   copy_into(p.values(), file, "weights");

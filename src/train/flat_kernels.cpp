@@ -48,10 +48,8 @@ double sum_of_squares(std::size_t n, const float* HWY_RESTRICT x) {
   double lane[8] = {};
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8)
-    for (std::size_t l = 0; l < 8; ++l)
-      lane[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
-  for (std::size_t l = 0; i + l < n; ++l)
-    lane[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
+    for (std::size_t l = 0; l < 8; ++l) lane[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
+  for (std::size_t l = 0; i + l < n; ++l) lane[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
   return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
@@ -133,9 +131,7 @@ void adamw_kernel(const Update& update, std::size_t n, float* w, const float* gr
 void sgd_kernel(const Update& update, std::size_t n, float* w, const float* gradient, float* m) {
   HWY_DYNAMIC_DISPATCH(sgd)(update, n, w, gradient, m);
 }
-double sum_of_squares_kernel(std::size_t n, const float* x) {
-  return HWY_DYNAMIC_DISPATCH(sum_of_squares)(n, x);
-}
+double sum_of_squares_kernel(std::size_t n, const float* x) { return HWY_DYNAMIC_DISPATCH(sum_of_squares)(n, x); }
 void add_tree_kernel(std::size_t slots, std::size_t stride, std::size_t n, const float* slot, float* total) {
   HWY_DYNAMIC_DISPATCH(add_tree)(slots, stride, n, slot, total);
 }

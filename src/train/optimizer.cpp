@@ -41,8 +41,7 @@ void check_options(const OptimizerOptions& o) {
   check(o.beta1 >= 0 && o.beta1 < 1, "beta1", o.beta1, "at least 0 and below 1");
   check(o.beta2 >= 0 && o.beta2 < 1, "beta2", o.beta2, "at least 0 and below 1");
   check(o.epsilon > 0 && std::isfinite(o.epsilon), "epsilon", o.epsilon, "a small number above 0");
-  check(o.weight_decay >= 0 && std::isfinite(o.weight_decay), "weight_decay", o.weight_decay,
-        "0 (none) or more");
+  check(o.weight_decay >= 0 && std::isfinite(o.weight_decay), "weight_decay", o.weight_decay, "0 (none) or more");
   check(o.clip_value >= 0 && std::isfinite(o.clip_value), "clip_value", o.clip_value, "0 (none) or more");
   check(o.clip_norm >= 0 && std::isfinite(o.clip_norm), "clip_norm", o.clip_norm, "0 (none) or more");
 }
@@ -56,9 +55,7 @@ OptimizerKind optimizer_kind(std::string_view name) {
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, std::size_t num_parameters)
-    : options_(options),
-      first_(num_parameters),
-      second_(options.kind == OptimizerKind::kAdamW ? num_parameters : 0) {
+    : options_(options), first_(num_parameters), second_(options.kind == OptimizerKind::kAdamW ? num_parameters : 0) {
   check_options(options_);
 }
 
@@ -98,8 +95,7 @@ void reference_step(const OptimizerOptions& o, std::uint64_t step, float lr, std
   for (std::size_t i = 0; i < g.size(); ++i) first[i] = o.beta1 * first[i] + (1.0f - o.beta1) * g[i];
   for (std::size_t i = 0; i < g.size(); ++i) second[i] = o.beta2 * second[i] + (1.0f - o.beta2) * g[i] * g[i];
   for (std::size_t i = 0; i < g.size(); ++i)
-    values[i] =
-        values[i] * u.decay - lr * (first[i] * u.correct1) / (std::sqrt(second[i] * u.correct2) + o.epsilon);
+    values[i] = values[i] * u.decay - lr * (first[i] * u.correct1) / (std::sqrt(second[i] * u.correct2) + o.epsilon);
 }
 
 }  // namespace espalier

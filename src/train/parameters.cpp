@@ -39,9 +39,8 @@ std::size_t Parameters::find(std::string_view name) const {
 }
 
 void Parameters::zero_grad(const Pool& pool) {
-  pool.for_chunks(gradients_.size(), kFlatChunk, 0.1, [&](Chunk c) {
-    std::fill(&gradients_[c.begin], &gradients_[c.begin] + (c.end - c.begin), 0.0f);
-  });
+  pool.for_chunks(gradients_.size(), kFlatChunk, 0.1,
+                  [&](Chunk c) { std::fill(&gradients_[c.begin], &gradients_[c.begin] + (c.end - c.begin), 0.0f); });
 }
 
 bool Parameters::has_gradients() const {

@@ -17,8 +17,7 @@ ScheduleKind schedule_kind(std::string_view name) {
 }
 
 float Schedule::at(std::uint64_t step, std::uint64_t total) const {
-  if (step < warmup)
-    return static_cast<float>(lr * static_cast<double>(step + 1) / static_cast<double>(warmup));
+  if (step < warmup) return static_cast<float>(lr * static_cast<double>(step + 1) / static_cast<double>(warmup));
   double factor = 1;
   if (kind == ScheduleKind::kStep) {
     factor = std::pow(gamma, static_cast<double>((step - warmup) / std::max<std::uint64_t>(1, step_every)));

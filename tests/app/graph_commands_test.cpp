@@ -11,9 +11,29 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 const std::string& simplify_model() {
   static const TempFolder folder;
   static const std::string path = [] {
-    const Ended e = run({"train", "simplify", "--epochs", "250", "--train-examples", "1500", "--validation-examples", "50",
-                         "--test-examples", "0", "--deep-examples", "0", "--features", "24", "--batch-size", "64",
-                         "--depth", "3", "--most-number", "3", "--quiet", "--out", folder / "run"});
+    const Ended e = run({"train",
+                         "simplify",
+                         "--epochs",
+                         "250",
+                         "--train-examples",
+                         "1500",
+                         "--validation-examples",
+                         "50",
+                         "--test-examples",
+                         "0",
+                         "--deep-examples",
+                         "0",
+                         "--features",
+                         "24",
+                         "--batch-size",
+                         "64",
+                         "--depth",
+                         "3",
+                         "--most-number",
+                         "3",
+                         "--quiet",
+                         "--out",
+                         folder / "run"});
     EXPECT_EQ(e.exit_code, 0) << e.err;
     return folder / "run/model.safetensors";
   }();
@@ -49,12 +69,12 @@ TEST(Rewrite, PrintsEveryPassToTheFixedPointAndChecks) {
 
 TEST(Rewrite, AWrongModelIsToldBy_Check) {
   const TempFolder folder;
-  const Ended trained = run({"train", "simplify", "--epochs", "1", "--train-examples", "50", "--validation-examples", "5",
-                             "--test-examples", "0", "--deep-examples", "0", "--depth", "2", "--quiet", "--out",
-                             folder / "run"});
+  const Ended trained =
+      run({"train", "simplify", "--epochs", "1", "--train-examples", "50", "--validation-examples", "5",
+           "--test-examples", "0", "--deep-examples", "0", "--depth", "2", "--quiet", "--out", folder / "run"});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  const Ended e = run({"rewrite", folder / "run/model.safetensors", "(+ (* x 1) (- 0 (^ y 1)))", "--check",
-                       "--most-passes", "3"});
+  const Ended e =
+      run({"rewrite", folder / "run/model.safetensors", "(+ (* x 1) (- 0 (^ y 1)))", "--check", "--most-passes", "3"});
   EXPECT_EQ(e.exit_code, 3) << e.out << e.err;
   EXPECT_TRUE(has(e.out, "wrong: the exact engine says")) << e.out;
 }
@@ -180,8 +200,24 @@ TEST(Data, LinesAreWrittenReadBackAndTrainedOn) {
   EXPECT_EQ(run({"data", "simplify", "--count", "200", "--depth", "3", "--seed", "4"}).out, text_of(file));
 
   const auto train = [&](const std::string& data, const std::string& out, Arguments more = {}) {
-    Arguments all{"train", "simplify", "--data", data, "--depth", "3", "--epochs", "3", "--validation-examples", "20",
-                  "--test-examples", "20", "--deep-examples", "5", "--quiet", "--json", "--out", folder / out};
+    Arguments all{"train",
+                  "simplify",
+                  "--data",
+                  data,
+                  "--depth",
+                  "3",
+                  "--epochs",
+                  "3",
+                  "--validation-examples",
+                  "20",
+                  "--test-examples",
+                  "20",
+                  "--deep-examples",
+                  "5",
+                  "--quiet",
+                  "--json",
+                  "--out",
+                  folder / out};
     all.insert(all.end(), more.begin(), more.end());
     return run(all);
   };

@@ -7,8 +7,8 @@
 
 #include "espalier/circuit/cell.hpp"
 #include "espalier/circuit/evaluate.hpp"
-#include "espalier/circuit/simplify.hpp"
 #include "espalier/circuit/netlist.hpp"
+#include "espalier/circuit/simplify.hpp"
 #include "espalier/core/random.hpp"
 
 namespace espalier::test {

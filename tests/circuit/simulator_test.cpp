@@ -85,9 +85,8 @@ std::vector<std::pair<Engine, int>> engines() {
 struct Size {
   std::size_t height, width;
 };
-constexpr Size kSizes[] = {{1, 1}, {1, 2},    {2, 1},   {3, 3},   {5, 63},  {7, 64},  {4, 65},
-                           {9, 1}, {17, 127}, {8, 128}, {70, 20}, {2, 300}, {33, 37}, {65, 257},
-                           {1, 256}, {3, 256}, {67, 512}, {2, 768}};
+constexpr Size kSizes[] = {{1, 1},   {1, 2},   {2, 1},   {3, 3},   {5, 63},   {7, 64},  {4, 65},  {9, 1},    {17, 127},
+                           {8, 128}, {70, 20}, {2, 300}, {33, 37}, {65, 257}, {1, 256}, {3, 256}, {67, 512}, {2, 768}};
 
 TEST(Simulator, EqualsThePlainEvaluationForEverySizeBoundaryAndEngine) {
   const Netlist cells[] = {life_cell(), random_cell(1, 2, 60), parity_cell(3)};

@@ -14,8 +14,7 @@ TEST(Error, TheMessageHasTheOneForm) {
 }
 
 TEST(Error, BracesInTheWordsAreNotFormatCodes) {
-  EXPECT_EQ(message_of<Error>([] { fail("op", "{}", "{0}", "{x}"); }),
-            "[op] got {}, expected {0}; hint: {x}");
+  EXPECT_EQ(message_of<Error>([] { fail("op", "{}", "{0}", "{x}"); }), "[op] got {}, expected {0}; hint: {x}");
 }
 
 TEST(Error, NamesOutOfFilesCannotBreakTheLineOrTheTerminal) {

@@ -11,9 +11,7 @@ namespace {
 std::string hash_of(std::string_view text) { return Hasher().add(text).hex(); }
 
 // Known answers of XXH3-128 with seed 0: the empty input is the value in xxHash's own test vectors.
-TEST(Hash, GivesThePublishedAnswerForNothing) {
-  EXPECT_EQ(Hasher().hex(), "99aa06d3014798d86001c324468d497f");
-}
+TEST(Hash, GivesThePublishedAnswerForNothing) { EXPECT_EQ(Hasher().hex(), "99aa06d3014798d86001c324468d497f"); }
 
 TEST(Hash, IsThirtyTwoHexDigits) {
   const std::string hex = hash_of("espalier");
@@ -42,8 +40,7 @@ TEST(Hash, SpansAreHashedByTheirBytes) {
   const std::vector<float> values{1.0f, -0.0f};
   EXPECT_EQ(Hasher().add(std::span<const float>(values)).hex(), Hasher().add(values.data(), 8).hex());
   const std::vector<float> other{1.0f, 0.0f};
-  EXPECT_NE(Hasher().add(std::span<const float>(values)).hex(),
-            Hasher().add(std::span<const float>(other)).hex());
+  EXPECT_NE(Hasher().add(std::span<const float>(values)).hex(), Hasher().add(std::span<const float>(other)).hex());
 }
 
 TEST(Hash, CanBeAskedOnTheWay) {

@@ -65,9 +65,8 @@ TEST_F(PoolTest, LargeWorkUsesSeveralThreads) {
 
 TEST_F(PoolTest, SmallWorkStaysOnTheCallingThread) {
   const Pool pool(4);
-  pool.for_chunks(100, 1, 1.0, [&, caller = std::this_thread::get_id()](Chunk) {
-    EXPECT_EQ(std::this_thread::get_id(), caller);
-  });
+  pool.for_chunks(100, 1, 1.0,
+                  [&, caller = std::this_thread::get_id()](Chunk) { EXPECT_EQ(std::this_thread::get_id(), caller); });
 }
 
 TEST_F(PoolTest, ExceptionsPassThroughAndThePoolLivesOn) {

@@ -48,7 +48,8 @@ TEST(DagGradient, ReferenceEqualsFiniteDifferencesForEveryActivationAndScaling) 
           x = keep;
           return (up - down) / (2 * h);
         };
-        for (std::size_t e = 0; e < dag.edges.size(); ++e) expect_close(dw[e], slope_at(dag.edges[e].weight), 2e-7, "w");
+        for (std::size_t e = 0; e < dag.edges.size(); ++e)
+          expect_close(dw[e], slope_at(dag.edges[e].weight), 2e-7, "w");
         for (std::size_t v = 0; v < dag.nodes.size(); ++v)
           if (!dag.nodes[v].is_input) expect_close(db[v], slope_at(dag.nodes[v].bias), 2e-7, "b");
         for (std::size_t i = 0; i < 3; ++i) expect_close(g[dag.inputs[i]], slope_at(sample[i]), 2e-7, "x");

@@ -37,7 +37,7 @@ TEST(DagNN, ATinyNetworkByHand) {
   EXPECT_EQ(outputs_of(n, {1.0f, -2.0f}, 2), (std::vector<float>{3 * (2 + 1) - 1, 0 + 2}));
   n.forward(samples, 2);
   n.backward_accumulate(std::vector<float>{1.0f, 1.0f});
-  EXPECT_EQ(n.edge_grad(x, h), 3.0f);         // only the first sample is above zero
+  EXPECT_EQ(n.edge_grad(x, h), 3.0f);  // only the first sample is above zero
   EXPECT_EQ(n.edge_grad(h, y), 3.0f);
   EXPECT_EQ(n.edge_grad(x, y), 1.0f - 2.0f);
   EXPECT_EQ(n.num_parameters(), 5u);
@@ -170,8 +170,8 @@ TEST(DagNN, IdsGradientsAndOptimizerStateSurviveGrowthAndPruning) {
     for (const auto& [id, edge] : n.topology().edges()) {
       const std::optional<float> g = n.edge_grad(edge.from, edge.to);
       // Which flat index an edge has is found by its weight; all are different here.
-      const auto at = static_cast<std::size_t>(
-          std::find(p.values().begin(), p.values().end(), n.weight(id)) - p.values().begin());
+      const auto at =
+          static_cast<std::size_t>(std::find(p.values().begin(), p.values().end(), n.weight(id)) - p.values().begin());
       all[id] = {n.weight(id), g.value_or(0), optimizer.first_moment()[at], optimizer.second_moment()[at]};
     }
     return all;
@@ -233,7 +233,8 @@ TEST(DagNN, LayersHaveTheShapeAndDensityAskedFor) {
 }
 
 TEST(DagNN, TextThereAndBackForAnyUnicode) {
-  for (const std::string& text : {std::string(), std::string("a"), std::string("naïve Ω 漢字 🙂 \n"), std::string("\0x", 2)}) {
+  for (const std::string& text :
+       {std::string(), std::string("a"), std::string("naïve Ω 漢字 🙂 \n"), std::string("\0x", 2)}) {
     const DagNN n = DagNN::from_text(text);
     EXPECT_EQ(n.to_text(), text);
     EXPECT_EQ(n.topology().edges().size(), n.topology().nodes().empty() ? 0 : n.topology().nodes().size() - 1);

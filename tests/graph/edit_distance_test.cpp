@@ -22,11 +22,13 @@ LabelledGraph random_graph(std::uint64_t seed, std::size_t nodes, bool directed,
   g.directed = directed;
   std::uint64_t draw = 0;
   for (std::size_t i = 0; i < nodes; ++i)
-    g.labels.push_back(std::string(1, static_cast<char>('A' + r.choice(draw++, static_cast<std::uint64_t>(node_labels)))));
+    g.labels.push_back(
+        std::string(1, static_cast<char>('A' + r.choice(draw++, static_cast<std::uint64_t>(node_labels)))));
   for (std::uint32_t i = 0; i < nodes; ++i)
     for (std::uint32_t j = directed ? 0 : i; j < nodes; ++j)
       if (r.uniform(draw++) < (i == j ? density / 4 : density))
-        g.edges.push_back({i, j, std::string(1, static_cast<char>('a' + r.choice(draw++, static_cast<std::uint64_t>(edge_labels))))});
+        g.edges.push_back(
+            {i, j, std::string(1, static_cast<char>('a' + r.choice(draw++, static_cast<std::uint64_t>(edge_labels))))});
   return g;
 }
 
@@ -62,8 +64,10 @@ double brute_force(const LabelledGraph& a, const LabelledGraph& b, const EditCos
       if (!a.directed && ends.first > ends.second) continue;
       const int x = map[static_cast<std::size_t>(ends.first)], y = map[static_cast<std::size_t>(ends.second)];
       const auto found = x < 0 || y < 0 ? eb.end() : eb.find({x, y});
-      if (found == eb.end()) sum += c.edge_delete;
-      else if (found->second != label) sum += std::min(c.edge_substitute, c.edge_insert + c.edge_delete);
+      if (found == eb.end())
+        sum += c.edge_delete;
+      else if (found->second != label)
+        sum += std::min(c.edge_substitute, c.edge_insert + c.edge_delete);
     }
     for (const auto& [ends, label] : eb) {
       if (!b.directed && ends.first > ends.second) continue;
@@ -132,7 +136,8 @@ TEST(EditDistance, EqualsBruteForceOnThousandsOfPairs) {
 TEST(EditDistance, IsAMetricUnderUnitCosts) {
   for (std::uint64_t i = 0; i < 150; ++i) {
     const bool directed = i % 2;
-    const LabelledGraph a = random_graph(3 * i, 3 + i % 4, directed, 2, 2), b = random_graph(3 * i + 1, 3 + i % 5, directed, 2, 2),
+    const LabelledGraph a = random_graph(3 * i, 3 + i % 4, directed, 2, 2),
+                        b = random_graph(3 * i + 1, 3 + i % 5, directed, 2, 2),
                         c = random_graph(3 * i + 2, 2 + i % 5, directed, 2, 2);
     const double ab = edit_distance(a, b).distance, ba = edit_distance(b, a).distance;
     const double bc = edit_distance(b, c).distance, ac = edit_distance(a, c).distance;
@@ -190,14 +195,19 @@ TEST(EditDistance, EmptyAndOneNodeGraphs) {
 TEST(EditDistance, CostsFromText) {
   EXPECT_EQ(edit_costs_from("node-insert=2,edge-delete=0.5").edge_delete, 0.5);
   EXPECT_EQ(edit_costs_from("").node_insert, 1);
-  for (const char* bad : {"node", "node-insert=", "node-insert=-1", "nod-insert=1", "node-insert=1x", "node-insert=nan"})
+  for (const char* bad :
+       {"node", "node-insert=", "node-insert=-1", "nod-insert=1", "node-insert=1x", "node-insert=nan"})
     EXPECT_THROW(edit_costs_from(bad), Error) << bad;
 }
 
 TEST(WlSimilarity, FallsWithDifferenceAndSeesFurtherThanLabels) {
   // Two triangles and a hexagon: the same labels and degrees, so WL cannot tell them apart; a path can be told.
-  LabelledGraph triangles{false, std::vector<std::string>(6, "C"), {{0, 1, ""}, {1, 2, ""}, {2, 0, ""}, {3, 4, ""}, {4, 5, ""}, {5, 3, ""}}};
-  LabelledGraph hexagon{false, std::vector<std::string>(6, "C"), {{0, 1, ""}, {1, 2, ""}, {2, 3, ""}, {3, 4, ""}, {4, 5, ""}, {5, 0, ""}}};
+  LabelledGraph triangles{false,
+                          std::vector<std::string>(6, "C"),
+                          {{0, 1, ""}, {1, 2, ""}, {2, 0, ""}, {3, 4, ""}, {4, 5, ""}, {5, 3, ""}}};
+  LabelledGraph hexagon{false,
+                        std::vector<std::string>(6, "C"),
+                        {{0, 1, ""}, {1, 2, ""}, {2, 3, ""}, {3, 4, ""}, {4, 5, ""}, {5, 0, ""}}};
   LabelledGraph path = hexagon;
   path.edges.pop_back();
   EXPECT_DOUBLE_EQ(wl_similarity(triangles, hexagon), 1);
@@ -209,7 +219,8 @@ TEST(WlSimilarity, FallsWithDifferenceAndSeesFurtherThanLabels) {
 TEST(LabelledGraph, JsonThereAndBackAndItsMistakes) {
   const LabelledGraph g = graph_from_json(
       R"({"directed": true, "nodes": [{"id": "a", "label": "C"}, {"id": 7, "label": "N"}, {"id": "c"}],
-          "edges": [["a", 7], {"from": 7, "to": "c", "label": "x"}, ["c", "a", 2]]})", "test");
+          "edges": [["a", 7], {"from": 7, "to": "c", "label": "x"}, ["c", "a", 2]]})",
+      "test");
   EXPECT_TRUE(g.directed);
   EXPECT_EQ(g.labels, (std::vector<std::string>{"C", "N", ""}));
   EXPECT_EQ(g.edges[1].label, "x");
@@ -217,9 +228,10 @@ TEST(LabelledGraph, JsonThereAndBackAndItsMistakes) {
   const LabelledGraph back = graph_from_json(graph_to_json(g), "test");
   EXPECT_EQ(back.labels, g.labels);
   EXPECT_EQ(back.edges.size(), 3u);
-  for (const char* bad : {"", "{", "[]", "{}", R"({"nodes": 3})", R"({"nodes": ["A"], "edges": 3})", R"({"nodes": ["A"], "edges": [[0]]})",
-                          R"({"nodes": ["A"], "edges": [[0, 1]]})", R"({"nodes": ["A", "B"], "edges": [[0, 1], [1, 0]]})",
-                          R"({"nodes": [{"id": 1}, {"id": 1}]})", R"({"nodes": [[1]]})", R"({"directed": 1, "nodes": []})"})
+  for (const char* bad : {"", "{", "[]", "{}", R"({"nodes": 3})", R"({"nodes": ["A"], "edges": 3})",
+                          R"({"nodes": ["A"], "edges": [[0]]})", R"({"nodes": ["A"], "edges": [[0, 1]]})",
+                          R"({"nodes": ["A", "B"], "edges": [[0, 1], [1, 0]]})", R"({"nodes": [{"id": 1}, {"id": 1}]})",
+                          R"({"nodes": [[1]]})", R"({"directed": 1, "nodes": []})"})
     EXPECT_THROW(graph_from_json(bad, "test"), Error) << bad;
 }
 
@@ -228,14 +240,16 @@ TEST(LabelledGraph, GxlAndItsMistakes) {
       R"(<?xml version="1.0"?><gxl><graph id="m" edgeids="false" edgemode="undirected">
          <node id="_1"><attr name="symbol"><string>C</string></attr><attr name="charge"><int>0</int></attr></node>
          <node id="_2"><attr name="symbol"><string>O</string></attr></node>
-         <edge from="_1" to="_2"><attr name="valence"><int>2</int></attr></edge></graph></gxl>)", "test");
+         <edge from="_1" to="_2"><attr name="valence"><int>2</int></attr></edge></graph></gxl>)",
+      "test");
   EXPECT_FALSE(g.directed);
   EXPECT_EQ(g.labels, (std::vector<std::string>{"symbol=C;charge=0", "symbol=O"}));
   EXPECT_EQ(g.edges[0].label, "valence=2");
   EXPECT_TRUE(graph_from_gxl(R"(<gxl><graph edgemode="directed"/></gxl>)", "test").directed);
-  for (const char* bad : {"", "<gxl>", "<gxl/>", R"(<gxl><graph><node/></graph></gxl>)", R"(<gxl><graph edgemode="both"/></gxl>)",
-                          R"(<gxl><graph><node id="a"/><node id="a"/></graph></gxl>)",
-                          R"(<gxl><graph><node id="a"/><edge from="a" to="b"/></graph></gxl>)"})
+  for (const char* bad :
+       {"", "<gxl>", "<gxl/>", R"(<gxl><graph><node/></graph></gxl>)", R"(<gxl><graph edgemode="both"/></gxl>)",
+        R"(<gxl><graph><node id="a"/><node id="a"/></graph></gxl>)",
+        R"(<gxl><graph><node id="a"/><edge from="a" to="b"/></graph></gxl>)"})
     EXPECT_THROW(graph_from_gxl(bad, "test"), Error) << bad;
 }
 

@@ -35,18 +35,17 @@ TEST(Expression, MistakesAreNamedWithTheirPlace) {
     }
     return "no error";
   };
-  for (const auto& [text, part] : std::vector<std::pair<const char*, const char*>>{
-           {"", "character 1"},
-           {"(+ x", "character 1"},
-           {"(+ x)", "character 5"},
-           {"(+ x y z)", "character 8"},
-           {"(x y)", "character 2"},
-           {"(+ x 3) y", "character 9"},
-           {"(+ x -3)", "(- 3)"},
-           {"(+ x $)", "character 6"},
-           {"neg", "(- e)"},
-           {")", "character 1"},
-           {"12345678901", "9 digits"}})
+  for (const auto& [text, part] : std::vector<std::pair<const char*, const char*>>{{"", "character 1"},
+                                                                                   {"(+ x", "character 1"},
+                                                                                   {"(+ x)", "character 5"},
+                                                                                   {"(+ x y z)", "character 8"},
+                                                                                   {"(x y)", "character 2"},
+                                                                                   {"(+ x 3) y", "character 9"},
+                                                                                   {"(+ x -3)", "(- 3)"},
+                                                                                   {"(+ x $)", "character 6"},
+                                                                                   {"neg", "(- e)"},
+                                                                                   {")", "character 1"},
+                                                                                   {"12345678901", "9 digits"}})
     EXPECT_NE(error(text).find(part), std::string::npos) << text << ": " << error(text);
   EXPECT_NE(error(std::string(5000, '(').c_str()).find("operator"), std::string::npos);
   std::string deep;
@@ -55,15 +54,18 @@ TEST(Expression, MistakesAreNamedWithTheirPlace) {
 }
 
 TEST(Engine, EveryRule) {
-  for (const auto& [text, expected] : std::vector<std::pair<const char*, const char*>>{
-           {"(+ x 0)", "x"},          {"(+ 0 x)", "x"},       {"(- x 0)", "x"},
-           {"(* x 1)", "x"},          {"(* 1 x)", "x"},       {"(^ x 1)", "x"},
-           {"(* x 0)", "0"},          {"(* 0 x)", "0"},       {"(^ x 0)", "1"},
-           {"(- (- x))", "x"},        {"(+ 2 3)", "5"},       {"(* 2 3)", "6"},
-           {"(+ 5 6)", "(+ 5 6)"},    {"(- 0 x)", "(- 0 x)"}, {"(^ 1 x)", "(^ 1 x)"},
-           {"(- 5 3)", "(- 5 3)"},    {"(^ 0 0)", "1"},       {"(* 1 0)", "0"},
-           {"(+ (* x 1) 0)", "x"},    {"(* (+ 0 0) x)", "(* 0 x)"},
-           {"(- (- (- x)))", "(- x)"}, {"(- (- (- (- x))))", "(- (- x))"}})
+  for (const auto& [text, expected] :
+       std::vector<std::pair<const char*, const char*>>{{"(+ x 0)", "x"},           {"(+ 0 x)", "x"},
+                                                        {"(- x 0)", "x"},           {"(* x 1)", "x"},
+                                                        {"(* 1 x)", "x"},           {"(^ x 1)", "x"},
+                                                        {"(* x 0)", "0"},           {"(* 0 x)", "0"},
+                                                        {"(^ x 0)", "1"},           {"(- (- x))", "x"},
+                                                        {"(+ 2 3)", "5"},           {"(* 2 3)", "6"},
+                                                        {"(+ 5 6)", "(+ 5 6)"},     {"(- 0 x)", "(- 0 x)"},
+                                                        {"(^ 1 x)", "(^ 1 x)"},     {"(- 5 3)", "(- 5 3)"},
+                                                        {"(^ 0 0)", "1"},           {"(* 1 0)", "0"},
+                                                        {"(+ (* x 1) 0)", "x"},     {"(* (+ 0 0) x)", "(* 0 x)"},
+                                                        {"(- (- (- x)))", "(- x)"}, {"(- (- (- (- x))))", "(- (- x))"}})
     EXPECT_EQ(pass(text), expected) << text;
   EXPECT_EQ(normal("(- (- (- (- x))))"), "x");
   EXPECT_EQ(normal("(* (+ 0 0) x)"), "0");
@@ -141,10 +143,11 @@ TEST(SimplifyData, LinesThereAndBack) {
     EXPECT_EQ(to_text(back[i]), to_text(data.train[i]));
     EXPECT_EQ(back[i].nodes.size(), data.train[i].nodes.size());
   }
-  for (const char* bad : {"{", "[]", "{\"input\": 3}", R"({"input":"x","output":"x","before":{"nodes":["y"],"edges":[]}})",
-                          R"({"input":"x","output":"y","before":{"nodes":["x"],"edges":[]}})",
-                          R"({"input":"x","output":"x","before":{"nodes":["x"],"edges":[[0,7,"left"]]}})",
-                          R"({"input":"x","output":"x","before":{"nodes":["+"],"edges":[]}})"})
+  for (const char* bad :
+       {"{", "[]", "{\"input\": 3}", R"({"input":"x","output":"x","before":{"nodes":["y"],"edges":[]}})",
+        R"({"input":"x","output":"y","before":{"nodes":["x"],"edges":[]}})",
+        R"({"input":"x","output":"x","before":{"nodes":["x"],"edges":[[0,7,"left"]]}})",
+        R"({"input":"x","output":"x","before":{"nodes":["+"],"edges":[]}})"})
     EXPECT_THROW(read_simplify_lines(bad, data.words), Error) << bad;
 }
 

@@ -81,8 +81,7 @@ TEST(GraphStorage, EmptyAndOneNodeGraphsWork) {
 TEST(GraphStorage, MistakesAreNamed) {
   EXPECT_NE(message_of([] { Graph(2, std::vector<Edge>{{0, 2}}); }).find("from 0 to 2"), std::string::npos);
   EXPECT_NE(message_of([] { Graph(2, std::vector<Edge>{{0, 1}, {0, 1}}); }).find("twice"), std::string::npos);
-  const std::string cycle =
-      message_of([] { dag_levels(Graph(4, std::vector<Edge>{{0, 1}, {1, 2}, {2, 3}, {3, 1}})); });
+  const std::string cycle = message_of([] { dag_levels(Graph(4, std::vector<Edge>{{0, 1}, {1, 2}, {2, 3}, {3, 1}})); });
   EXPECT_TRUE(cycle.find("1 -> 2 -> 3 -> 1") != std::string::npos ||
               cycle.find("2 -> 3 -> 1 -> 2") != std::string::npos ||
               cycle.find("3 -> 1 -> 2 -> 3") != std::string::npos)

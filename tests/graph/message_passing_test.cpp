@@ -115,7 +115,8 @@ TEST(MessagePassing, FastEqualsReferenceAndTheOneNodeFormula) {
     layer.forward_batch(p, graph, h, y, state, Pool(1));
     layer.backward(p, graph, h, y, dy, state, p.gradients(), dh, Pool(1));
 
-    reference::MessageLayer<double> ref{c.options, &graph, {p.values().begin() + 3, p.values().end()}, {}, {}, {}, {}, {}};
+    reference::MessageLayer<double> ref{c.options, &graph, {p.values().begin() + 3, p.values().end()}, {}, {}, {},
+                                        {},        {}};
     const std::vector<double> h64(h.begin(), h.end()), dy64(dy.begin(), dy.end());
     std::vector<double> dw64(ref.weights.size());
     const std::vector<double> y64 = ref.forward(h64), dh64 = ref.backward(h64, dy64, dw64);

@@ -9,7 +9,8 @@
 
 namespace espalier {
 
-// Activations at random, or only the one with this number; every node sees some earlier one; the last `outputs` are outputs.
+// Activations at random, or only the one with this number; every node sees some earlier one; the last `outputs` are
+// outputs.
 inline DagNN random_dag(std::uint64_t seed, std::size_t inputs, std::size_t hidden, std::size_t outputs,
                         bool fan_in_scaling, int only = -1, double density = 0.4) {
   const Random r(seed, Purpose::kData);

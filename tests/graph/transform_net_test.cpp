@@ -25,7 +25,8 @@ TEST(Embedding, RepeatedSymbolsAddUpAndFrozenOnesDoNot) {
   EXPECT_EQ(out[0], p.values()[5 + 4]);
   EXPECT_EQ(out[3], p.values()[5 + 1]);
   e.backward(symbols, std::vector<float>{1, 2, 10, 20, 3, 4, 5, 6}, p.gradients(), Pool(1));
-  EXPECT_EQ(std::vector<float>(p.gradients().begin() + 5, p.gradients().end()), (std::vector<float>{10, 20, 0, 0, 9, 12}));
+  EXPECT_EQ(std::vector<float>(p.gradients().begin() + 5, p.gradients().end()),
+            (std::vector<float>{10, 20, 0, 0, 9, 12}));
   const float w = p.values()[5];
   e.step(p, 0.5f, Pool(1));
   EXPECT_EQ(p.values()[5], w - 5);
@@ -118,8 +119,7 @@ TEST(GraphTransformNet, LearnsAHundredExamplesByHeart) {
     optimizer.step(net.parameters(), 0.01f, Pool(1));
   }
   EXPECT_EQ(net.predict_edits(batch, state, Pool(1)), all.edits);
-  for (const Expression& e : all.inputs)
-    EXPECT_EQ(to_text(net.transform(e)), to_text(simplify_pass(e, kWords)));
+  for (const Expression& e : all.inputs) EXPECT_EQ(to_text(net.transform(e)), to_text(simplify_pass(e, kWords)));
 }
 
 TEST(GraphTransformNet, RewritesToAFixedPointAndRefusesUnknownLabels) {

@@ -95,36 +95,31 @@ TEST(Files, AppendingAddsToTheEndOrNotAtAll) {
 TEST(Files, ErrorsNameThePathTheCauseAndTheWayOut) {
   const TempFolder folder;
   const std::string missing = folder / "absent/file";
-  EXPECT_THAT(
-      message_of<Error>([&] { read_text(missing); }),
-      AllOf(HasSubstr("[read file]"), HasSubstr(missing), HasSubstr("No such file"), HasSubstr("hint:")));
+  EXPECT_THAT(message_of<Error>([&] { read_text(missing); }),
+              AllOf(HasSubstr("[read file]"), HasSubstr(missing), HasSubstr("No such file"), HasSubstr("hint:")));
   EXPECT_THAT(message_of<Error>([&] { write_atomically(missing, "x"); }),
               AllOf(HasSubstr("[write file]"), HasSubstr(missing), HasSubstr("No such file")));
   EXPECT_THAT(message_of<Error>([&] { read_text(folder.path()); }), HasSubstr("Is a directory"));
-  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder.path() + "/", "x"); }),
-              HasSubstr("name of a file"));
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder.path() + "/", "x"); }), HasSubstr("name of a file"));
   write_atomically(folder / "plain", "text");
   EXPECT_THAT(message_of<Error>([&] { make_folder(folder / "plain/sub"); }),
               AllOf(HasSubstr("[make folder]"), HasSubstr("is a file, not a folder")));
   EXPECT_THAT(message_of<Error>([&] { make_folder(folder / "plain"); }), HasSubstr("[make folder]"));
   std::filesystem::create_directories(folder / "taken");
-  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / "taken", "x"); }),
-              HasSubstr("Is a directory"));
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / "taken", "x"); }), HasSubstr("Is a directory"));
   EXPECT_EQ(entries_in(folder.path()), 2u) << "temporary files stay behind";
 }
 
 TEST(Files, AFolderWithoutPermissionIsAClearError) {
   if (geteuid() == 0) {
     // Root may write anywhere but in the kernel's own file systems.
-    EXPECT_THAT(message_of<Error>([] { write_atomically("/proc/espalier", "x"); }),
-                HasSubstr("/proc/espalier"));
+    EXPECT_THAT(message_of<Error>([] { write_atomically("/proc/espalier", "x"); }), HasSubstr("/proc/espalier"));
     EXPECT_THAT(message_of<Error>([] { make_folder("/proc/espalier"); }), HasSubstr("/proc/espalier"));
     return;
   }
   const TempFolder folder;
   chmod(folder.path().c_str(), 0500);
-  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / "x", "x"); }),
-              HasSubstr("permission is missing"));
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / "x", "x"); }), HasSubstr("permission is missing"));
   EXPECT_THAT(message_of<Error>([&] { make_folder(folder.path()); }), HasSubstr("permission is missing"));
   chmod(folder.path().c_str(), 0700);
 }

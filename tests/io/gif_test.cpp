@@ -50,8 +50,7 @@ Decoded decode(const std::vector<std::byte>& bytes) {
     DGifSavedExtensionToGCB(gif, f, &control);
     out.delays.push_back(control.DelayTime);
     for (int e = 0; e < saved.ExtensionBlockCount; ++e)
-      if (saved.ExtensionBlocks[e].Function == CONTINUE_EXT_FUNC_CODE &&
-          saved.ExtensionBlocks[e].ByteCount == 3)
+      if (saved.ExtensionBlocks[e].Function == CONTINUE_EXT_FUNC_CODE && saved.ExtensionBlocks[e].ByteCount == 3)
         out.loops = saved.ExtensionBlocks[e].Bytes[1] | saved.ExtensionBlocks[e].Bytes[2] << 8;
   }
   DGifCloseFile(gif, &error);

@@ -20,8 +20,7 @@ Image some_image(int width, int height, unsigned salt) {
 
 TEST(Image, APngComesBackToTheByte) {
   EXPECT_TRUE(rc::check([] {
-    const Image image =
-        some_image(*rc::gen::inRange(1, 40), *rc::gen::inRange(1, 40), *rc::gen::arbitrary<unsigned>());
+    const Image image = some_image(*rc::gen::inRange(1, 40), *rc::gen::inRange(1, 40), *rc::gen::arbitrary<unsigned>());
     const Image back = decode_png(encode_png(image), "test");
     RC_ASSERT(back.width == image.width);
     RC_ASSERT(back.height == image.height);
@@ -40,8 +39,7 @@ TEST(Image, APngFileComesBack) {
 TEST(Image, EveryTruncationOfAPngIsAnError) {
   const auto png = encode_png(some_image(9, 7, 3));
   for (std::size_t length = 0; length + 12 < png.size(); ++length)  // the last 12 bytes only say that it ends
-    EXPECT_THAT(message_of<Error>([&] { decode_png(std::span(png).first(length), "cut"); }),
-                HasSubstr("[read PNG]"));
+    EXPECT_THAT(message_of<Error>([&] { decode_png(std::span(png).first(length), "cut"); }), HasSubstr("[read PNG]"));
 }
 
 std::uint32_t crc32(std::span<const std::byte> bytes) {
@@ -67,8 +65,7 @@ TEST(Image, EnlargeRepeatsEveryPixel) {
   EXPECT_EQ(large.width, 12);
   EXPECT_EQ(large.height, 8);
   for (int row = 0; row < 8; ++row)
-    for (int column = 0; column < 12; ++column)
-      EXPECT_EQ(large.at(row, column), small.at(row / 4, column / 4));
+    for (int column = 0; column < 12; ++column) EXPECT_EQ(large.at(row, column), small.at(row / 4, column / 4));
   EXPECT_THROW(enlarge(small, 0), Error);
   EXPECT_THROW(enlarge(small, 2'000'000'000), Error);
 }

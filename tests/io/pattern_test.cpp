@@ -36,8 +36,7 @@ TEST(Pattern, EveryColourLetterHasItsBits) {
 
 TEST(Pattern, TheTargetsOfTheProjectAreRead) {
   const std::string folder = std::string(ESPALIER_SOURCE_DIR) + "/data/targets/";
-  const Pattern lizard = read_pattern(folder + "lizard-20.txt"),
-                letter = read_pattern(folder + "letter-g-16.txt");
+  const Pattern lizard = read_pattern(folder + "lizard-20.txt"), letter = read_pattern(folder + "letter-g-16.txt");
   EXPECT_EQ(std::tuple(lizard.height, lizard.width, lizard.channels), std::tuple(20, 20, 1));
   EXPECT_EQ(std::tuple(letter.height, letter.width, letter.channels), std::tuple(16, 16, 3));
   EXPECT_EQ(format_pattern(lizard), read_text(folder + "lizard-20.txt"));
@@ -47,8 +46,8 @@ TEST(Pattern, TheTargetsOfTheProjectAreRead) {
 TEST(Pattern, TextAndPictureAgreeForAnyPattern) {
   EXPECT_TRUE(rc::check([] {
     Pattern p{*rc::gen::inRange(1, 20), *rc::gen::inRange(1, 20), *rc::gen::element(1, 3), {}};
-    p.bits = *rc::gen::container<std::vector<std::uint8_t>>(
-        static_cast<std::size_t>(p.height * p.width * p.channels), rc::gen::inRange<std::uint8_t>(0, 2));
+    p.bits = *rc::gen::container<std::vector<std::uint8_t>>(static_cast<std::size_t>(p.height * p.width * p.channels),
+                                                            rc::gen::inRange<std::uint8_t>(0, 2));
     if (p.channels == 3) p.bits[0] = 1, p.bits[static_cast<std::size_t>(p.height * p.width)] = 0;  // not grey
     RC_ASSERT(parse_pattern(format_pattern(p), "test").bits == p.bits);
     RC_ASSERT(pattern_of(image_of(p)).bits == p.bits);
@@ -85,14 +84,10 @@ TEST(Pattern, ErrorsGiveLineAndColumn) {
   const auto message = [](std::string_view text) {
     return message_of<Error>([&] { parse_pattern(text, "\"p.txt\""); });
   };
-  EXPECT_THAT(message("#.\n.x\n"),
-              AllOf(HasSubstr("'x' in \"p.txt\", line 2, column 2"), HasSubstr("# or .")));
-  EXPECT_THAT(message("r.\n#.\n"),
-              AllOf(HasSubstr("'#' in \"p.txt\", line 2, column 1"), HasSubstr("one of . r g")));
-  EXPECT_THAT(message(std::string_view("..\n.\0\n", 6)),
-              HasSubstr("byte 0x00 in \"p.txt\", line 2, column 2"));
-  EXPECT_THAT(message("...\n..\n"),
-              AllOf(HasSubstr("2 cells in \"p.txt\", line 2"), HasSubstr("3 as in line 1")));
+  EXPECT_THAT(message("#.\n.x\n"), AllOf(HasSubstr("'x' in \"p.txt\", line 2, column 2"), HasSubstr("# or .")));
+  EXPECT_THAT(message("r.\n#.\n"), AllOf(HasSubstr("'#' in \"p.txt\", line 2, column 1"), HasSubstr("one of . r g")));
+  EXPECT_THAT(message(std::string_view("..\n.\0\n", 6)), HasSubstr("byte 0x00 in \"p.txt\", line 2, column 2"));
+  EXPECT_THAT(message("...\n..\n"), AllOf(HasSubstr("2 cells in \"p.txt\", line 2"), HasSubstr("3 as in line 1")));
   EXPECT_THAT(message("..\n\n..\n"), HasSubstr("0 cells in \"p.txt\", line 2"));
   EXPECT_THAT(message(""), HasSubstr("0 x 0 cells"));
   EXPECT_THAT(message("\n\n"), HasSubstr("0 x 0 cells"));

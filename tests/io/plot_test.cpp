@@ -65,8 +65,8 @@ TEST(Plot, ValuesThatCannotBeShownBreakTheLine) {
 }
 
 TEST(Plot, NoDataAndFlatDataStillMakeAChart) {
-  for (const std::string& svg : {line_chart({}), line_chart({{"", {1}, {5}}}), bar_chart({}),
-                                 bar_chart({{"a", 0}}, {.log_y = true})}) {
+  for (const std::string& svg :
+       {line_chart({}), line_chart({{"", {1}, {5}}}), bar_chart({}), bar_chart({{"a", 0}}, {.log_y = true})}) {
     EXPECT_TRUE(svg.ends_with("</svg>\n"));
     EXPECT_THAT(svg, Not(HasSubstr("nan")));
     EXPECT_THAT(svg, Not(HasSubstr("inf")));

@@ -67,9 +67,8 @@ TEST(Safetensors, TheLayoutIsTheOneOfTheFormat) {
   file.metadata["k"] = "v";
   file.add("b", {2}, std::vector<std::uint8_t>{'x', 'y'});
   file.add("c", {1}, std::vector<std::int32_t>{0x64636261});
-  const std::string header =
-      R"({"__metadata__":{"k":"v"},"c":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},)"
-      R"("b":{"dtype":"U8","shape":[2],"data_offsets":[4,6]}})";
+  const std::string header = R"({"__metadata__":{"k":"v"},"c":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},)"
+                             R"("b":{"dtype":"U8","shape":[2],"data_offsets":[4,6]}})";
   const std::string padded = header + std::string((8 - header.size() % 8) % 8, ' ');
   EXPECT_EQ(file.serialize(), file_of(padded, "abcdxy"));
 }
@@ -83,18 +82,16 @@ TEST(Safetensors, DataIsAlignedToEightBytes) {
 }
 
 TEST(Safetensors, AnyContentSurvivesTheRoundTrip) {
-  EXPECT_TRUE(
-      rc::check([](const std::map<std::uint32_t, std::vector<float>>& content, const std::string& raw) {
-        SafetensorsFile file;
-        std::string ascii;
-        for (const char c : raw) ascii += static_cast<char>(c & 0x7f);
-        file.metadata[ascii] = ascii;
-        for (const auto& [key, values] : content)
-          file.add(std::to_string(key) + ascii, {values.size()}, values);
-        const SafetensorsFile back = SafetensorsFile::parse(file.serialize(), "test");
-        RC_ASSERT(back.metadata == file.metadata);
-        for (const auto& [name, tensor] : file.tensors) RC_ASSERT(back.tensor(name).bytes == tensor.bytes);
-      }));
+  EXPECT_TRUE(rc::check([](const std::map<std::uint32_t, std::vector<float>>& content, const std::string& raw) {
+    SafetensorsFile file;
+    std::string ascii;
+    for (const char c : raw) ascii += static_cast<char>(c & 0x7f);
+    file.metadata[ascii] = ascii;
+    for (const auto& [key, values] : content) file.add(std::to_string(key) + ascii, {values.size()}, values);
+    const SafetensorsFile back = SafetensorsFile::parse(file.serialize(), "test");
+    RC_ASSERT(back.metadata == file.metadata);
+    for (const auto& [name, tensor] : file.tensors) RC_ASSERT(back.tensor(name).bytes == tensor.bytes);
+  }));
 }
 
 TEST(Safetensors, EveryTruncationIsAnError) {
@@ -138,13 +135,11 @@ TEST(Safetensors, MalformedHeadersAreOneLineErrors) {
       {R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", "1234", "fraction"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "1234", "does not fit"},
       {R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", "", "does not fit"},
-      {R"({"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}})", "1",
-       "16 dim"},
+      {R"({"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}})", "1", "16 dim"},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", "12345678", "byte 0 is due"},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", "1234", "byte 0 is due"},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "12345", "4 as its header says"},
-      {R"({"a":{"dtype":"F32","shape":[1000000000000],"data_offsets":[0,4000000000000]}})", "1",
-       "as its header"},
+      {R"({"a":{"dtype":"F32","shape":[1000000000000],"data_offsets":[0,4000000000000]}})", "1", "as its header"},
       {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{}})", "1", "same name twice"},
       {R"({"__metadata__":{"k":1}})", "", "a number"},
       {R"({"__metadata__":{"k":"1","k":"2"}})", "", "same metadata key twice"},
@@ -173,8 +168,7 @@ TEST(Safetensors, AnAnnouncedLengthIsNotBelieved) {
 TEST(Safetensors, WrongUseIsAnErrorThatNamesWhatThereIs) {
   SafetensorsFile file = sample();
   const std::vector<float> two{1, 2};
-  EXPECT_THAT(message_of<Error>([&] { file.tensor("absent"); }),
-              AllOf(HasSubstr("absent"), HasSubstr("wiring")));
+  EXPECT_THAT(message_of<Error>([&] { file.tensor("absent"); }), AllOf(HasSubstr("absent"), HasSubstr("wiring")));
   EXPECT_THAT(message_of<Error>([&] { file.meta("absent"); }), AllOf(HasSubstr("absent"), HasSubstr("task")));
   EXPECT_THAT(message_of<Error>([&] { file.ints("weights"); }), AllOf(HasSubstr("F32"), HasSubstr("I32")));
   EXPECT_THAT(message_of<Error>([&] { file.add("new", {3}, two); }), HasSubstr("shape [3]"));

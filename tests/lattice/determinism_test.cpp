@@ -75,8 +75,10 @@ TEST(LatticeDeterminism, TheGradientOfABlockIsAPureFunction) {
     CellScratch fresh(p.gates), used(p.gates);
     for (auto* buffer : {&used.patch, &used.layers, &used.dpatch, &used.update, &used.dupdate[0], &used.dupdate[1]})
       std::fill(buffer->begin(), buffer->end(), 1e30f);  // what an earlier block left behind must not matter
-    cell_block_backward(p.gates, geometry, block, grid.data(), fire.data(), dout.data(), fresh, patch1.data(), dc1.data());
-    cell_block_backward(p.gates, geometry, block, grid.data(), fire.data(), dout.data(), used, patch2.data(), dc2.data());
+    cell_block_backward(p.gates, geometry, block, grid.data(), fire.data(), dout.data(), fresh, patch1.data(),
+                        dc1.data());
+    cell_block_backward(p.gates, geometry, block, grid.data(), fire.data(), dout.data(), used, patch2.data(),
+                        dc2.data());
     ASSERT_EQ(patch1, patch2) << block;
     ASSERT_EQ(dc1, dc2) << block;
   }

@@ -28,7 +28,9 @@ const std::vector<Case>& cases() {
       {"random_zero_async", small(WiringKind::kRandom, Boundary::kZero), {2, 3, 3, 4, 0.6f}},
       {"unique_zero_async_wide", small(WiringKind::kUnique, Boundary::kZero, 6), {3, 6, 7, 2, 0.6f}},
       {"one_cell", small(WiringKind::kUnique, Boundary::kPeriodic), {1, 1, 1, 2, 1.0f}},
-      {"one_column_tree", {2, 2, {8, 4, 2, 1}, {8, 4, 2}, WiringKind::kUnique, Boundary::kPeriodic}, {1, 37, 1, 2, 1.0f}},
+      {"one_column_tree",
+       {2, 2, {8, 4, 2, 1}, {8, 4, 2}, WiringKind::kUnique, Boundary::kPeriodic},
+       {1, 37, 1, 2, 1.0f}},
   };
   return list;
 }
@@ -49,7 +51,9 @@ struct Problem {
 };
 
 template <class T>
-std::vector<T> to(std::span<const float> v) { return {v.begin(), v.end()}; }
+std::vector<T> to(std::span<const float> v) {
+  return {v.begin(), v.end()};
+}
 
 class GradientTest : public testing::TestWithParam<int> {
  protected:

@@ -42,7 +42,8 @@ TEST(HardCell, RolloutEqualsTheReferenceWithOneHotGates) {
             start.set(n, y, x, c, bit);
             initial.push_back(bit);
           }
-    const BitBoards out = hard_rollout(harden(t.automaton, t.parameters.values()), boundary, start, kSteps, {}, Pool(2));
+    const BitBoards out =
+        hard_rollout(harden(t.automaton, t.parameters.values()), boundary, start, kSteps, {}, Pool(2));
     reference::AutomatonReference<double> r(t.automaton, t.hard_logits());
     r.forward({kSamples, kH, kW, kSteps, 1.0f}, initial);
     std::size_t i = 0;

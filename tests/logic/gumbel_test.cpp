@@ -1,11 +1,10 @@
-#include "espalier/logic/gumbel_kernel.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "espalier/core/random.hpp"
+#include "espalier/logic/gumbel_kernel.hpp"
 #include "logic/each_target.hpp"
 
 namespace espalier {

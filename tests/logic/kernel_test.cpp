@@ -33,7 +33,7 @@ struct LayerCase {
 
 std::vector<Wiring> wirings() {
   const Random r(4, Purpose::kWiring);
-  return {unique_wiring(264, 256, r), unique_wiring(32, 32, r), unique_wiring(32, 16, r), unique_wiring(6, 12, r),
+  return {unique_wiring(264, 256, r), unique_wiring(32, 32, r), unique_wiring(32, 16, r),       unique_wiring(6, 12, r),
           random_wiring(20, 30, r),   moore_wiring(r),          {3, {0, 0, 2, 1}, {0, 1, 1, 2}}};
 }
 
@@ -61,7 +61,8 @@ TEST(GateKernels, AgreeWithPlainLoopsOnEveryVectorWidth) {
       for_each_target([&] {
         AlignedVector<float> got_out(c.dout.size()), got_din(c.in.size(), 99.0f), got_dc(dc.size());
         gate_layer_forward(c.plan, c.coefficients.data(), lanes, c.in.data(), got_out.data());
-        gate_layer_backward(c.plan, c.coefficients.data(), lanes, c.in.data(), c.dout.data(), got_din.data(), got_dc.data());
+        gate_layer_backward(c.plan, c.coefficients.data(), lanes, c.in.data(), c.dout.data(), got_din.data(),
+                            got_dc.data());
         for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(got_out[i], out[i], 1e-5) << i;
         for (std::size_t i = 0; i < din.size(); ++i) ASSERT_NEAR(got_din[i], din[i], 1e-5) << i;
         for (std::size_t i = 0; i < dc.size(); ++i) ASSERT_NEAR(got_dc[i], dc[i], kTolerance * (1 + scale[i])) << i;

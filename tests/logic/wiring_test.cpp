@@ -25,7 +25,8 @@ TEST(Wiring, MoorePairsEachNeighbourWithTheCentre) {
 }
 
 TEST(Wiring, UniqueUsesEveryInputAndNoPairTwice) {
-  for (const auto& [inputs, outputs] : {std::pair{264, 256}, {256, 256}, {256, 128}, {9, 8}, {2, 1}, {640, 512}, {7, 21}}) {
+  for (const auto& [inputs, outputs] :
+       {std::pair{264, 256}, {256, 256}, {256, 128}, {9, 8}, {2, 1}, {640, 512}, {7, 21}}) {
     const Wiring w = unique_wiring(inputs, outputs, Random(3, Purpose::kWiring));
     ASSERT_EQ(w.outputs(), outputs);
     EXPECT_EQ(pairs(w).size(), static_cast<std::size_t>(outputs));
@@ -39,7 +40,8 @@ TEST(Wiring, UniqueUsesEveryInputAndNoPairTwice) {
 
 // The published order: (0,1), (2,3), ...; then (1,2), (3,4), ...; then all pairs two apart, three apart, ...
 TEST(Wiring, UniqueTakesPairsInThePublishedOrder) {
-  EXPECT_EQ(pairs(unique_wiring(6, 3, Random(1, Purpose::kWiring))), (std::set<std::pair<int, int>>{{0, 1}, {2, 3}, {4, 5}}));
+  EXPECT_EQ(pairs(unique_wiring(6, 3, Random(1, Purpose::kWiring))),
+            (std::set<std::pair<int, int>>{{0, 1}, {2, 3}, {4, 5}}));
   EXPECT_EQ(pairs(unique_wiring(6, 7, Random(1, Purpose::kWiring))),
             (std::set<std::pair<int, int>>{{0, 1}, {2, 3}, {4, 5}, {1, 2}, {3, 4}, {0, 2}, {1, 3}}));
 }
@@ -60,8 +62,8 @@ TEST(Wiring, TheSeedDecidesTheOrder) {
 
 TEST(Wiring, ImpossibleLayersAreErrorsThatSaySo) {
   const Random r(1, Purpose::kWiring);
-  EXPECT_THROW(unique_wiring(9, 4, r), Error);   // an input would be left out
-  EXPECT_THROW(unique_wiring(4, 7, r), Error);   // only six pairs
+  EXPECT_THROW(unique_wiring(9, 4, r), Error);  // an input would be left out
+  EXPECT_THROW(unique_wiring(4, 7, r), Error);  // only six pairs
   EXPECT_THROW(unique_wiring(1, 1, r), Error);
   EXPECT_THROW(random_wiring(2, 0, r), Error);
   try {

@@ -80,19 +80,19 @@ TEST_P(LatticeTasks, AnyThreadCountGivesTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LatticeTasks,
-                         testing::Values(Case{"life", Json::object()},
-                                         Case{"checkerboard", {{"batch", 2}, {"height", 7}, {"width", 5}, {"steps", 3}}},
-                                         Case{"checkerboard-small", Json::object()},
-                                         Case{"checkerboard-async", {{"height", 7}, {"width", 6}, {"steps", 4}}},
-                                         Case{"lizard", {{"steps", 2}}},
-                                         Case{"letter", {{"steps", 2}}},
-                                         Case{"pattern", {{"steps", 2}, {"target", ESPALIER_SOURCE_DIR "/data/targets/letter-g-16.txt"}}}),
-                         [](const auto& info) {
-                           std::string name = info.param.task;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, LatticeTasks,
+    testing::Values(Case{"life", Json::object()},
+                    Case{"checkerboard", {{"batch", 2}, {"height", 7}, {"width", 5}, {"steps", 3}}},
+                    Case{"checkerboard-small", Json::object()},
+                    Case{"checkerboard-async", {{"height", 7}, {"width", 6}, {"steps", 4}}},
+                    Case{"lizard", {{"steps", 2}}}, Case{"letter", {{"steps", 2}}},
+                    Case{"pattern", {{"steps", 2}, {"target", ESPALIER_SOURCE_DIR "/data/targets/letter-g-16.txt"}}}),
+    [](const auto& info) {
+      std::string name = info.param.task;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace espalier

@@ -17,8 +17,16 @@ namespace {
 
 Json small_config() {
   Json c = default_config(find_task("simplify"));
-  c.update({{"epochs", 6}, {"train-examples", 150}, {"validation-examples", 20}, {"test-examples", 20},
-            {"deep-examples", 5}, {"features", 12}, {"layers", 2}, {"batch-size", 64}, {"eval-every", 3}, {"depth", 3}});
+  c.update({{"epochs", 6},
+            {"train-examples", 150},
+            {"validation-examples", 20},
+            {"test-examples", 20},
+            {"deep-examples", 5},
+            {"features", 12},
+            {"layers", 2},
+            {"batch-size", 64},
+            {"eval-every", 3},
+            {"depth", 3}});
   return c;
 }
 
@@ -116,8 +124,15 @@ TEST(SimplifyTask, AFileOfExamplesTrainsAndItsSetsAreDisjoint) {
 
 TEST(SimplifyTask, LearnsAndItsModelFileRewrites) {
   Json config = default_config(find_task("simplify"));
-  config.update({{"epochs", 250}, {"train-examples", 1500}, {"validation-examples", 100}, {"test-examples", 100},
-                 {"deep-examples", 30}, {"features", 24}, {"batch-size", 64}, {"depth", 3}, {"most-number", 3}});
+  config.update({{"epochs", 250},
+                 {"train-examples", 1500},
+                 {"validation-examples", 100},
+                 {"test-examples", 100},
+                 {"deep-examples", 30},
+                 {"features", 24},
+                 {"batch-size", 64},
+                 {"depth", 3},
+                 {"most-number", 3}});
   const Pool pool(0);
   TaskRun run(config, pool);
   run.trainer->run([](const Trainer&, bool) { return true; });

@@ -70,7 +70,7 @@ TEST(TableData, ColumnsAreStandardisedOneHotAndImputed) {
   EXPECT_EQ(s.num_inputs(), 3u);
   const std::vector<float> x = s.inputs_of(t, rows);
   EXPECT_NEAR(x[0], (1 - 3) / std::sqrt(8.0 / 3), 1e-6);
-  EXPECT_EQ(x[6], 0);                                      // the mean for a missing number
+  EXPECT_EQ(x[6], 0);                                                         // the mean for a missing number
   EXPECT_EQ((std::vector<float>{x[10], x[11]}), (std::vector<float>{0, 1}));  // "red" for a missing word
   EXPECT_TRUE(TableSchema::fit(t, rows, "y", "classify", true).classifies());
   EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "colour", "regress", true); }), "missing"));
@@ -112,7 +112,11 @@ TEST(TableTask, RegressionBeatsTheLinearModelOnACurve) {
   for (int i = 0; i < 200; ++i) out << i / 100.0 - 1 << "," << std::sin(i / 30.0) << "\n";
   out.close();
   Json config = default_config(find_task("table"));
-  config.update({{"csv", path}, {"target", "y"}, {"hidden", "16"}, {"epochs", 1500}, {"lr", 0.02},
+  config.update({{"csv", path},
+                 {"target", "y"},
+                 {"hidden", "16"},
+                 {"epochs", 1500},
+                 {"lr", 0.02},
                  {"weight-decay", 0.01}});  // no noise, so little decay
   TaskRun run(config, this_thread_only());
   run.all();
@@ -124,7 +128,12 @@ TEST(TableTask, RegressionBeatsTheLinearModelOnACurve) {
 
 Json growing_config() {
   Json c = iris_config();
-  c.update({{"epochs", 60}, {"hidden", "6,5"}, {"density", 0.6}, {"grow", 5}, {"prune", 30.0}, {"weight-decay", 0.1},
+  c.update({{"epochs", 60},
+            {"hidden", "6,5"},
+            {"density", 0.6},
+            {"grow", 5},
+            {"prune", 30.0},
+            {"weight-decay", 0.1},
             {"fan-in-scaling", true}});
   return c;
 }
@@ -132,7 +141,11 @@ Json growing_config() {
 TEST(TableTask, TheReferenceLearnsTheSameCurve) {
   const auto losses = [](bool reference, bool scaling) {
     Json config = iris_config();
-    config.update({{"epochs", 5}, {"hidden", "6,5"}, {"density", 0.7}, {"fan-in-scaling", scaling}, {"grow", 1},
+    config.update({{"epochs", 5},
+                   {"hidden", "6,5"},
+                   {"density", 0.7},
+                   {"fan-in-scaling", scaling},
+                   {"grow", 1},
                    {"reference", reference}});
     TaskRun run(config, this_thread_only());
     std::vector<double> all;

@@ -31,8 +31,7 @@ class ToyObjective : public Objective {
     std::vector<double> losses(slots_.count());
     const Random random(seed_, Purpose::kBatch, static_cast<std::uint32_t>(batch));
     pool.for_chunks(kSamples, kChunk, 1e6, [&](Chunk c) {
-      for (std::size_t s = c.begin; s < c.end; ++s)
-        losses[c.index] += sample(random, s, slots_.slot(c.index));
+      for (std::size_t s = c.begin; s < c.end; ++s) losses[c.index] += sample(random, s, slots_.slot(c.index));
     });
     slots_.add_to(parameters_.gradients(), pool);
     double loss = 0;

@@ -16,7 +16,9 @@ class Hasher {
   Hasher& add(const void* bytes, std::size_t count);
   Hasher& add(std::string_view text) { return add(text.data(), text.size()); }
   template <class T>
-  Hasher& add(std::span<const T> values) { return add(values.data(), values.size_bytes()); }
+  Hasher& add(std::span<const T> values) {
+    return add(values.data(), values.size_bytes());
+  }
   std::string hex() const;
 
  private:

@@ -96,11 +96,11 @@ class DagNN {
 
   // --- Growth and pruning. Weights, gradients and ids stay with their edges. With fan-in scaling the weights
   // that share a target are rescaled when its fan-in changes, so that what they contribute stays the same.
-  NodeId split_edge(EdgeId edge);                     // same function: w, then a linear node, then 1
-  EdgeId add_shortcut(NodeId from, NodeId to);        // same function: weight 0
-  std::size_t prune_below(float threshold);           // edges with |w| < threshold; how many went
-  std::size_t prune_percentile(double percent);       // that share of all edges, smallest |w| first
-  std::size_t remove_unseen();                        // hidden nodes that no output can see
+  NodeId split_edge(EdgeId edge);                // same function: w, then a linear node, then 1
+  EdgeId add_shortcut(NodeId from, NodeId to);   // same function: weight 0
+  std::size_t prune_below(float threshold);      // edges with |w| < threshold; how many went
+  std::size_t prune_percentile(double percent);  // that share of all edges, smallest |w| first
+  std::size_t remove_unseen();                   // hidden nodes that no output can see
   void remove_edge(EdgeId edge);
   void remove_node(NodeId node);
 

@@ -49,7 +49,8 @@ struct EditDistanceReport {
 };
 
 // Both graphs must be directed or both undirected.
-EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b, const EditDistanceOptions& options = {});
+EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b,
+                                 const EditDistanceOptions& options = {});
 // One assignment problem: quick for thousands of nodes. `lower` and `upper` bracket the distance.
 EditDistanceReport edit_bounds(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs = {});
 // Many pairs in parallel.

@@ -12,7 +12,7 @@ namespace espalier {
 inline constexpr std::string_view kNegation = "neg";  // label of the unary minus
 
 struct ExpressionNode {
-  std::string label;  // "+", "-", "*", "^", "neg", a number or a symbol
+  std::string label;                   // "+", "-", "*", "^", "neg", a number or a symbol
   std::int32_t left = -1, right = -1;  // operands; the operand of a negation is its left
 };
 

@@ -39,7 +39,7 @@ TransformBatch make_batch(std::span<const Expression* const> expressions, const 
 
 // Activations of one batch; reused from call to call, one per thread.
 struct TransformState {
-  std::vector<AlignedVector<float>> hidden;  // [layers + 1] of [N][features]
+  std::vector<AlignedVector<float>> hidden;   // [layers + 1] of [N][features]
   std::vector<AlignedVector<float>> outputs;  // [layers], before the residual is added
   std::vector<MessageState> layers;
   AlignedVector<float> logits, packed, dh, dh_next;  // [N][edits], ..., [N][features]
@@ -77,8 +77,8 @@ class GraphTransformNet {
   // Cross-entropy over nodes, summed and times `scale`; its gradients are added to `gradients`.
   double loss_and_gradients(const TransformBatch& batch, std::span<const std::uint32_t> edits, double scale,
                             TransformState& state, std::span<float> gradients, const Pool& pool) const;
-  double loss(const TransformBatch& batch, std::span<const std::uint32_t> edits, double scale,
-              TransformState& state, const Pool& pool) const;
+  double loss(const TransformBatch& batch, std::span<const std::uint32_t> edits, double scale, TransformState& state,
+              const Pool& pool) const;
 
   void zero_grad(const Pool& pool) { parameters_->zero_grad(pool); }
   void step(float lr, const Pool& pool);  // plain SGD

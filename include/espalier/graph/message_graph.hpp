@@ -18,7 +18,7 @@ class MessageGraph {
     std::span<const std::uint32_t> offsets, list;  // [N+1], [E]
     std::vector<float> inverse_degree;             // [N]; 0 without neighbours
     // Nodes with more neighbours than one piece holds: their lists are worked on in pieces, in parallel.
-    std::vector<std::uint32_t> heavy;              // ascending
+    std::vector<std::uint32_t> heavy;  // ascending
   };
 
   explicit MessageGraph(std::vector<Graph> relations);

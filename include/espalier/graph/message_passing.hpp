@@ -35,9 +35,9 @@ inline constexpr float kLayerNormEpsilon = 1e-5f;
 
 // What forward_batch keeps for backward, and room to work in; reused from call to call.
 struct MessageState {
-  AlignedVector<float> normed, inverse_deviation;        // [N][out] and [N], with layer norm
-  AlignedVector<float> maxima;                           // [2R][N][in], with max
-  AlignedVector<std::uint32_t> winners;                  // [2R][N][in], with max: who is the largest
+  AlignedVector<float> normed, inverse_deviation;          // [N][out] and [N], with layer norm
+  AlignedVector<float> maxima;                             // [2R][N][in], with max
+  AlignedVector<std::uint32_t> winners;                    // [2R][N][in], with max: who is the largest
   AlignedVector<float> packed, dz, routed, pieces, heavy;  // scratch
   AlignedVector<std::uint32_t> piece_winners;              // scratch
   std::unique_ptr<GradientSlots> slots;
@@ -64,16 +64,16 @@ class MessagePassingLayer {
   // After forward_batch with the same h, y and state: adds the layer's gradients to `gradients` (laid out as
   // parameters.gradients()) and, unless dh is empty, writes dh [N][in].
   void backward(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h,
-                std::span<const float> y, std::span<const float> dy, MessageState& state,
-                std::span<float> gradients, std::span<float> dh, const Pool& pool) const;
+                std::span<const float> y, std::span<const float> dy, MessageState& state, std::span<float> gradients,
+                std::span<float> dh, const Pool& pool) const;
 
-  void zero_grad(Parameters& parameters, const Pool& pool) const;        // this layer's tensors
+  void zero_grad(Parameters& parameters, const Pool& pool) const;       // this layer's tensors
   void step(Parameters& parameters, float lr, const Pool& pool) const;  // plain SGD on them
 
  private:
   void check(const MessageGraph& graph, std::span<const float> h, std::size_t y_size) const;
   const float* panel(const Parameters& parameters, std::size_t index) const;  // self, then the sides
-  double chunk_ns(const MessageGraph& graph) const;  // a rough cost
+  double chunk_ns(const MessageGraph& graph) const;                           // a rough cost
 
   MessagePassingOptions options_;
   std::size_t first_offset_ = 0, self_, in_, out_, bias_, gain_ = 0, shift_ = 0, size_ = 0;

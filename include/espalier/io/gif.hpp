@@ -20,7 +20,6 @@ struct GifOptions {
 // until they fit; boards of cells never come near that.
 std::vector<std::byte> encode_gif(std::span<const Image> frames, const GifOptions& options = {});
 
-void write_gif(const std::string& path, std::span<const Image> frames,
-               const GifOptions& options = {});  // atomic
+void write_gif(const std::string& path, std::span<const Image> frames, const GifOptions& options = {});  // atomic
 
 }  // namespace espalier

@@ -35,8 +35,7 @@ struct Image {
 
  private:
   std::size_t offset(int row, int column) const {
-    return 3 * (static_cast<std::size_t>(row) * static_cast<std::size_t>(width) +
-                static_cast<std::size_t>(column));
+    return 3 * (static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column));
   }
 };
 

@@ -21,8 +21,7 @@ struct Pattern {
   std::vector<std::uint8_t> bits;  // [channel][row][column], 0 or 1
 
   std::uint8_t at(int channel, int row, int column) const {
-    return bits[(static_cast<std::size_t>(channel) * static_cast<std::size_t>(height) +
-                 static_cast<std::size_t>(row)) *
+    return bits[(static_cast<std::size_t>(channel) * static_cast<std::size_t>(height) + static_cast<std::size_t>(row)) *
                     static_cast<std::size_t>(width) +
                 static_cast<std::size_t>(column)];
   }

@@ -23,8 +23,7 @@ struct Series {
 std::string line_chart(const std::vector<Series>& series, const PlotOptions& options = {});
 
 // Bars from left to right, each with its label below; values from 0 upwards.
-std::string bar_chart(const std::vector<std::pair<std::string, double>>& bars,
-                      const PlotOptions& options = {});
+std::string bar_chart(const std::vector<std::pair<std::string, double>>& bars, const PlotOptions& options = {});
 
 // Round numbers that cover [low, high] in about `count` steps; for a log axis powers of ten, or 1 2 5 steps
 // of them when the range is short.

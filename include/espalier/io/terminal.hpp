@@ -8,8 +8,7 @@
 namespace espalier {
 
 struct TerminalOptions {
-  bool colour =
-      false;  // 24-bit escape codes; without, a cell is on when its brightest part is from half its range
+  bool colour = false;  // 24-bit escape codes; without, a cell is on when its brightest part is from half its range
 };
 
 // Lines of half blocks, (height + 1) / 2 of them, each ended by a newline.

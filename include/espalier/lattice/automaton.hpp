@@ -18,10 +18,10 @@ Boundary boundary_kind(std::string_view name);  // "periodic" or "zero"
 std::string_view boundary_name(Boundary boundary);
 
 struct AutomatonShape {
-  int channels = 1;           // C
-  int kernels = 1;            // K
-  std::vector<int> perceive;  // widths after the nine inputs; the first is 8 (the neighbours)
-  std::vector<int> update;    // widths after the input; the last is C
+  int channels = 1;                         // C
+  int kernels = 1;                          // K
+  std::vector<int> perceive;                // widths after the nine inputs; the first is 8 (the neighbours)
+  std::vector<int> update;                  // widths after the input; the last is C
   WiringKind wiring = WiringKind::kUnique;  // of the update layers
   Boundary boundary = Boundary::kPeriodic;
 

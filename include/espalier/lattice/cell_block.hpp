@@ -15,12 +15,12 @@ namespace espalier {
 // Working memory of one block: the activations of its cells. Recomputed in the backward pass, never stored.
 struct CellScratch {
   CellScratch(const SoftGates& gates);
-  int group_channels;                 // channels perceived together, so that their rows stay in L1
-  AlignedVector<float> patch;         // [9][group_channels * 32]
-  AlignedVector<float> dpatch;        // [9][group_channels * 32]
-  AlignedVector<float> layers;        // of one perception kernel, and their gradients
-  AlignedVector<float> update;        // [update inputs + all update gates][32]
-  AlignedVector<float> dupdate[2];    // [widest update layer or input][32]
+  int group_channels;               // channels perceived together, so that their rows stay in L1
+  AlignedVector<float> patch;       // [9][group_channels * 32]
+  AlignedVector<float> dpatch;      // [9][group_channels * 32]
+  AlignedVector<float> layers;      // of one perception kernel, and their gradients
+  AlignedVector<float> update;      // [update inputs + all update gates][32]
+  AlignedVector<float> dupdate[2];  // [widest update layer or input][32]
 };
 
 // next = step(grid) for the cells of `block`. fire: [32] of 0 or 1, or null when every cell fires.

@@ -59,7 +59,7 @@ using FireBits = std::vector<std::uint64_t>;
 FireBits draw_fire_bits(const BitBoards& boards, int steps, double rate, std::uint64_t seed, std::uint32_t step);
 
 // T steps; words of 64 boards run in parallel. The same bits for any pool.
-BitBoards hard_rollout(const HardCell& cell, Boundary boundary, const BitBoards& start, int steps,
-                       const FireBits& fire, const Pool& pool);
+BitBoards hard_rollout(const HardCell& cell, Boundary boundary, const BitBoards& start, int steps, const FireBits& fire,
+                       const Pool& pool);
 
 }  // namespace espalier

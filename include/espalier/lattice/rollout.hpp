@@ -53,11 +53,11 @@ class Rollout {
   RolloutShape shape_;
   int channels_;
   Geometry geometry_;
-  double block_ns_;                  // rough cost of one block's step
-  AlignedVector<float> states_;      // [T+1][C][plane]
-  AlignedVector<float> fire_;        // [T][blocks][32], empty when synchronous
-  AlignedVector<float> dfinal_;      // [C][plane]: gradient of the last state
-  AlignedVector<float> dpatch_[2];   // [9][C][plane], of this step and the one after
+  double block_ns_;                 // rough cost of one block's step
+  AlignedVector<float> states_;     // [T+1][C][plane]
+  AlignedVector<float> fire_;       // [T][blocks][32], empty when synchronous
+  AlignedVector<float> dfinal_;     // [C][plane]: gradient of the last state
+  AlignedVector<float> dpatch_[2];  // [9][C][plane], of this step and the one after
   GradientSlots slots_;
   std::size_t blocks_per_slot_;
   ScratchPool<CellScratch> scratch_;

@@ -22,8 +22,8 @@ void gate_layer_backward(const LayerPlan& plan, const float* coefficients, int l
 
 // Soft choice: p = softmax(logits), c = M^T p. Gate i of the plan order reads logits[row[i]].
 //   logits: [*][16]   row: [gates]   p: [gates][16]   c: [gates][4]
-void gate_softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature,
-                          float* p, float* c);
+void gate_softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature, float* p,
+                          float* c);
 // dlogits[row[i]] += p (M dc - sum p M dc) / temperature; every row is named once.
 void gate_softmax_backward(int gates, const float* p, const float* dc, const std::int32_t* row,
                            float inverse_temperature, float* dlogits);

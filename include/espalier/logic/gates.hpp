@@ -11,15 +11,42 @@ namespace espalier {
 inline constexpr int kGates = 16;
 
 enum class Gate : std::uint8_t {
-  kFalse, kAnd, kAAndNotB, kA, kNotAAndB, kB, kXor, kOr,
-  kNor, kXnor, kNotB, kAOrNotB, kNotA, kNotAOrB, kNand, kTrue,
+  kFalse,
+  kAnd,
+  kAAndNotB,
+  kA,
+  kNotAAndB,
+  kB,
+  kXor,
+  kOr,
+  kNor,
+  kXnor,
+  kNotB,
+  kAOrNotB,
+  kNotA,
+  kNotAOrB,
+  kNand,
+  kTrue,
 };
 
 // Row i: the coefficients c0 c1 c2 c3 of gate i.
 inline constexpr std::array<std::array<float, 4>, kGates> kGateCoefficients{{
-    {0, 0, 0, 0}, {0, 0, 0, 1},  {0, 1, 0, -1},  {0, 1, 0, 0},  {0, 0, 1, -1}, {0, 0, 1, 0},
-    {0, 1, 1, -2}, {0, 1, 1, -1}, {1, -1, -1, 1}, {1, -1, -1, 2}, {1, 0, -1, 0}, {1, 0, -1, 1},
-    {1, -1, 0, 0}, {1, -1, 0, 1}, {1, 0, 0, -1},  {1, 0, 0, 0},
+    {0, 0, 0, 0},
+    {0, 0, 0, 1},
+    {0, 1, 0, -1},
+    {0, 1, 0, 0},
+    {0, 0, 1, -1},
+    {0, 0, 1, 0},
+    {0, 1, 1, -2},
+    {0, 1, 1, -1},
+    {1, -1, -1, 1},
+    {1, -1, -1, 2},
+    {1, 0, -1, 0},
+    {1, 0, -1, 1},
+    {1, -1, 0, 0},
+    {1, -1, 0, 1},
+    {1, 0, 0, -1},
+    {1, 0, 0, 0},
 }};
 
 inline constexpr std::array<std::string_view, kGates> kGateNames{

@@ -15,8 +15,10 @@ class Stepper {
   virtual BoardState state() const = 0;
 };
 
-std::unique_ptr<Stepper> make_hard_stepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options);
+std::unique_ptr<Stepper> make_hard_stepper(const LatticeModel& model, const BoardState& start,
+                                           const SimulatorOptions& options);
 // Soft gates as trained; damage and asynchronous updates follow the same masks as the hard one.
-std::unique_ptr<Stepper> make_soft_stepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options);
+std::unique_ptr<Stepper> make_soft_stepper(const LatticeModel& model, const BoardState& start,
+                                           const SimulatorOptions& options);
 
 }  // namespace espalier

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "espalier/train/objective.hpp"
 
@@ -17,10 +16,10 @@ using Json = nlohmann::json;
 // One option of a task: `--name VALUE` on the command line, "name" in config.json.
 // The type of the default (integer, number, boolean, string) is the type of the option.
 struct TaskOption {
-  std::string name;                  // with dashes, e.g. "fire-rate"
-  Json value;                        // default
+  std::string name;  // with dashes, e.g. "fire-rate"
+  Json value;        // default
   std::string help = {};
-  double least = -1e300, most = 1e300;  // for numbers
+  double least = -1e300, most = 1e300;    // for numbers
   std::vector<std::string> choices = {};  // for strings; empty = any
 };
 

@@ -11,8 +11,8 @@ namespace espalier {
 
 struct Trial {
   std::string name, description;
-  double score = 0;   // fraction of loss-channel bits right
-  bool exact = false; // all of them
+  double score = 0;    // fraction of loss-channel bits right
+  bool exact = false;  // all of them
 };
 
 struct TrialOptions {

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "espalier/core/pool.hpp"
 #include "espalier/train/parameters.hpp"
@@ -23,9 +22,9 @@ struct PhaseSeconds {
 
 // One judgement of the current weights.
 struct Evaluation {
-  double score = 0;               // fraction right, the larger the better
-  bool solved = false;            // nothing left to learn on the validation set
-  double loss = 0;                // validation loss; for logic tasks the hard loss; breaks ties of score
+  double score = 0;     // fraction right, the larger the better
+  bool solved = false;  // nothing left to learn on the validation set
+  double loss = 0;      // validation loss; for logic tasks the hard loss; breaks ties of score
   std::vector<std::pair<std::string, double>> extra;  // further columns of metrics.csv, always the same ones
 };
 

@@ -17,13 +17,13 @@ OptimizerKind optimizer_kind(std::string_view name);  // "sgd" or "adamw"
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdamW;
-  float momentum = 0.0f;       // SGD
-  float beta1 = 0.9f;          // AdamW
-  float beta2 = 0.999f;        // AdamW
-  float epsilon = 1e-8f;       // AdamW
-  float weight_decay = 0.0f;   // decoupled: w -= lr * decay * w
-  float clip_value = 0.0f;     // limit of each gradient element; 0 = none
-  float clip_norm = 0.0f;      // limit of the global norm; 0 = none
+  float momentum = 0.0f;      // SGD
+  float beta1 = 0.9f;         // AdamW
+  float beta2 = 0.999f;       // AdamW
+  float epsilon = 1e-8f;      // AdamW
+  float weight_decay = 0.0f;  // decoupled: w -= lr * decay * w
+  float clip_value = 0.0f;    // limit of each gradient element; 0 = none
+  float clip_norm = 0.0f;     // limit of the global norm; 0 = none
 };
 
 class Optimizer {

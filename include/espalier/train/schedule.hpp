@@ -15,7 +15,7 @@ struct Schedule {
   double final_fraction = 0.0;   // cosine: rate at the end, as a fraction of lr
   std::uint64_t step_every = 1;  // step: multiply by gamma after this many steps
   double gamma = 0.5;
-  std::uint64_t warmup = 0;      // linear rise over the first steps
+  std::uint64_t warmup = 0;  // linear rise over the first steps
 
   // The rate of step `step` (0-based) out of `total`.
   float at(std::uint64_t step, std::uint64_t total) const;

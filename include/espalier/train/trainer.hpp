@@ -27,7 +27,7 @@ struct TrainOptions {
 
 // All that changes while training, beside the objective's weights: what a checkpoint keeps.
 struct TrainState {
-  std::uint64_t epoch = 0;  // steps done
+  std::uint64_t epoch = 0;                                 // steps done
   double loss = std::numeric_limits<double>::quiet_NaN();  // soft loss of the last step
   Evaluation last, best;
   std::uint64_t best_epoch = 0;
