@@ -1,5 +1,7 @@
 #include "espalier/lattice/soft_gates.hpp"
 
+#include <algorithm>
+
 #include "espalier/logic/gate_kernels.hpp"
 #include "espalier/logic/gates.hpp"
 #include "espalier/logic/gumbel_kernel.hpp"
@@ -35,6 +37,11 @@ void SoftGates::forward(const Parameters& parameters, const SoftChoice& choice, 
   pool.for_chunks(row_.size(), kGateChunk, kForwardNs, [&](Chunk chunk) {
     gate_softmax_forward(static_cast<int>(chunk.end - chunk.begin), logits, &row_[chunk.begin], inverse_temperature_,
                          &p_[chunk.begin * kGates], &c_[chunk.begin * 4]);
+    if (choice.straight)
+      for (std::size_t g = chunk.begin; g < chunk.end; ++g) {
+        const float* p = &p_[g * kGates];
+        std::ranges::copy(kGateCoefficients[std::max_element(p, p + kGates) - p], &c_[g * 4]);
+      }
   });
 }
 

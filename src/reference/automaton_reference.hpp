@@ -52,9 +52,14 @@ template <class T>
 class AutomatonReference {
  public:
   // logits: [gates][16] in the order of the parameters.
-  AutomatonReference(const Automaton& automaton, std::span<const T> logits, T temperature = 1)
+  // straight: the likeliest gate alone computes, the gradient is that of the soft choice.
+  AutomatonReference(const Automaton& automaton, std::span<const T> logits, T temperature = 1, bool straight = false)
       : automaton_(automaton), shape_(automaton.shape()), temperature_(temperature) {
-    for (std::size_t g = 0; g < logits.size() / kGates; ++g) gates_.push_back(soften(&logits[g * kGates], temperature));
+    for (std::size_t g = 0; g < logits.size() / kGates; ++g) {
+      gates_.push_back(soften(&logits[g * kGates], temperature));
+      SoftGate<T>& gate = gates_.back();
+      if (straight) std::ranges::copy(kGateCoefficients[std::max_element(gate.p, gate.p + kGates) - gate.p], gate.c);
+    }
     dc_.assign(gates_.size() * 4, T{0});
   }
 

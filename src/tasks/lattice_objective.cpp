@@ -42,6 +42,7 @@ void LatticeObjective::begin_step(std::uint64_t step, double progress, double la
   choice_.temperature = r.temperature * std::pow(r.temperature_final / r.temperature, static_cast<float>(progress));
   const double noise_course = std::max(0.0, (progress - r.gumbel_from) / std::max(1e-9, 1.0 - r.gumbel_from));
   choice_.gumbel_scale = r.gumbel + (r.gumbel_final - r.gumbel) * static_cast<float>(noise_course);
+  choice_.straight = progress >= r.straight_from;
   choice_.seed = seed_;
   choice_.step = static_cast<std::uint32_t>(step);
 }
@@ -72,7 +73,7 @@ double LatticeObjective::accumulate_reference(const Pool& pool) {
     add_gumbel_noise(logits, choice_, pool, noisy);
     logits = {noisy.data(), logits.size()};
   }
-  reference::AutomatonReference<float> r(automaton_, logits, choice_.temperature);
+  reference::AutomatonReference<float> r(automaton_, logits, choice_.temperature, choice_.straight);
   r.forward(problem_.rollout, initial_, seed_, static_cast<std::uint32_t>(batch_));
   const double loss = r.loss(target_, problem_.loss_channels);
   const std::vector<float> gradients = r.backward();

@@ -28,6 +28,7 @@ LatticeRecipe recipe_from(const Json& c) {
   r.gumbel = c.at("gumbel");
   r.gumbel_final = c.at("gumbel-final");
   r.gumbel_from = c.at("gumbel-from");
+  r.straight_from = c.at("straight-from");
   r.freeze_from = c.at("freeze-from");
   r.freeze_to = c.at("freeze-to");
   r.freeze_loss = c.at("freeze-loss");

@@ -20,6 +20,7 @@ struct LatticeRecipe {
   float gumbel = 0;             // scale of Gumbel noise on the logits ...
   float gumbel_final = 0;       // ... and at the end ...
   float gumbel_from = 0;        // ... rising or falling linearly from this progress (0 to 1) on
+  float straight_from = 1;      // progress from which the likeliest gates alone compute, straight through; 1 = never
   float freeze_from = 1;        // progress from which gates are hardened one after the other; 1 = never
   float freeze_to = 1;          // progress by which all are
   float freeze_loss = 1e30f;    // gates are hardened only while the loss is below this
