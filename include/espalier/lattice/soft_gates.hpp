@@ -21,9 +21,9 @@ namespace espalier {
 struct SoftChoice {
   float temperature = 1;
   float gumbel_scale = 0;  // noise added to the logits
-  bool straight = false;   // straight through: the likeliest gate alone forward, its soft gradient backward
   std::uint64_t seed = 0;  // of the noise
   std::uint32_t step = 0;
+  bool straight = false;  // straight through: the likeliest gate alone forward, its soft gradient backward
 };
 
 // noisy = logits + scale * Gumbel noise of the choice's seed and step.
