@@ -10,11 +10,15 @@ constexpr std::int64_t kMostCells = std::int64_t{1} << 26;
 constexpr int kPadding = 64;
 }  // namespace
 
+void check_grid(int batch, int height, int width) {
+  if (batch < 1 || height < 1 || width < 1 || std::int64_t{height} * width > kMostCells / batch)
+    fail("grid", fmt::format("{} grids of {} x {}", batch, height, width),
+         fmt::format("1 to {} cells in all", kMostCells), "set --height, --width and --batch");
+}
+
 Geometry::Geometry(int batch, int height, int width, Boundary boundary)
     : batch_(batch), height_(height), width_(width) {
-  if (batch < 1 || height < 1 || width < 1 || cells() > kMostCells)
-    fail("grid", fmt::format("{} grids of {} x {}", batch, height, width),
-         fmt::format("1 to {} cells in all", kMostCells));
+  check_grid(batch, height, width);
   plane_ = (static_cast<std::size_t>(batch) * (height + 2) * (width + 2) + kPadding + 15) / 16 * 16;
   const auto blocks = static_cast<std::size_t>((cells() + kBlockCells - 1) / kBlockCells);
   runs_.resize(blocks);

@@ -78,6 +78,7 @@ LatticeProblem make_lattice_problem(const Json& c, std::uint64_t seed, const std
                  wiring_kind(c.at("wiring").get<std::string>()),
                  boundary_kind(c.at("boundary").get<std::string>())};
   p.rollout = {c.at("batch"), c.at("height"), c.at("width"), c.at("steps"), c.at("fire-rate")};
+  if (task != "pattern") check_grid(p.rollout.batch, p.rollout.height, p.rollout.width);  // pattern: its target's size
   p.recipe = recipe_from(c);
   p.use_reference = c.at("reference");
   if (task == "life") {

@@ -13,6 +13,9 @@ namespace espalier {
 
 inline constexpr int kBlockCells = 32;
 
+// An Error when there are no cells, or more than memory is meant for.
+void check_grid(int batch, int height, int width);
+
 class Geometry {
  public:
   // `length` consecutive cells of the plane from `position`, in lanes from `lane`.

@@ -1,0 +1,51 @@
+// What the lattice tasks refuse: one clear line, before any work starts and before any folder is made.
+#include "app/program.hpp"
+
+namespace espalier {
+namespace {
+
+struct Refused {
+  Arguments arguments;
+  int exit_code;
+  std::vector<std::string> words;
+};
+
+TEST(LatticeInput, IsRefusedBeforeAnyWork) {
+  const TempFolder folder;
+  std::ofstream(folder / "letters.txt") << "..#\n.?.\n";
+  std::ofstream(folder / "ragged.txt") << "....\n..\n";
+  const std::string letter = ESPALIER_SOURCE_DIR "/data/targets/letter-g-16.txt";
+  const Refused all[] = {
+      {{"pattern"}, 1, {"no target", "--target FILE"}},
+      {{"pattern", "--target", folder / "absent.txt"}, 1, {"absent.txt"}},
+      {{"pattern", "--target", folder / "letters.txt"}, 1, {"'?'", "line 2, column 2"}},
+      {{"pattern", "--target", folder / "ragged.txt"}, 1, {"line 2", "expected 4"}},
+      {{"pattern", "--target", letter, "--height", "10", "--width", "10"}, 1, {"16 x 16", "10 x 10"}},
+      {{"pattern", "--target", letter, "--channels", "2"}, 1, {"2 channels", "at least 3"}},
+      {{"letter", "--channels", "2"}, 1, {"at least 3"}},
+      {{"letter", "--height", "8"}, 1, {"8 x 16"}},
+      {{"checkerboard", "--update", "256,8,1"}, 1, {"a last layer of 8 gates"}},
+      {{"checkerboard", "--update", "16,8"}, 1, {"264 -> 16"}},
+      {{"checkerboard", "--update", "1000000,8"}, 1, {"number of pairs"}},
+      {{"checkerboard", "--update", "8x0"}, 1, {"whole numbers"}},
+      {{"checkerboard", "--update", ""}, 1, {"layers"}},
+      {{"lizard", "--perceive", "9,4"}, 1, {"a first layer of 8 gates"}},
+      {{"checkerboard", "--height", "0"}, 1, {"grids of 0 x 16"}},
+      {{"checkerboard", "--height", "100000", "--width", "100000"}, 1, {"100000 x 100000", "cells in all"}},
+      {{"checkerboard", "--steps", "0"}, 2, {"--steps"}},
+      {{"life", "--channels", "0"}, 2, {"--channels"}},
+      {{"life", "--kernels", "100000"}, 2, {"--kernels"}},
+      {{"life", "--fire-rate", "2"}, 2, {"--fire-rate"}},
+  };
+  for (const Refused& refused : all) {
+    Arguments arguments{"train"};
+    arguments.insert(arguments.end(), refused.arguments.begin(), refused.arguments.end());
+    arguments.insert(arguments.end(), {"--out", folder / "run"});
+    SCOPED_TRACE(refused.arguments.front() + " " + refused.arguments.back());
+    expect_one_line(run(arguments), refused.exit_code, refused.words);
+    EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+  }
+}
+
+}  // namespace
+}  // namespace espalier
