@@ -23,7 +23,10 @@ constexpr const char* kScripts[] = {
     "strash; balance; rewrite; refactor; balance; rewrite; rewrite -z; balance; refactor -z; rewrite -z; balance; "
     "resub -K 8; dch; if -K 2 -a; mfs2 -a -e",
 };
-constexpr const char* kCollapsing = "collapse; sop; fx; strash; dc2; dch; if -K 2 -a; mfs2 -a -e";
+constexpr const char* kCollapsing[] = {
+    "collapse; sop; fx; strash; dc2; dch; if -K 2 -a; mfs2 -a -e",
+    "collapse; muxes; strash; dc2; dc2; dch; if -K 2 -a; mfs2 -a -e",
+};
 constexpr std::size_t kMostCollapsed = 14;  // live inputs
 constexpr double kProofSeconds = 60;
 
@@ -78,7 +81,7 @@ Netlist simplify_with_abc(const Netlist& simplified, const Netlist& start, const
     }
     // A quick look first: what is far from the best is not worth the long walks.
     Netlist candidate = simplify(*answer, quick_look);
-    if (10 * candidate.gates.size() > 11 * best.gates.size()) return;
+    if (4 * candidate.gates.size() > 5 * best.gates.size()) return;
     candidate = simplify(candidate, options.simplify);
     if (candidate.gates.size() >= best.gates.size()) return;
     if (verify(simplified, candidate, proof).verdict != VerifyReport::Verdict::kEqual) {
@@ -97,7 +100,8 @@ Netlist simplify_with_abc(const Netlist& simplified, const Netlist& start, const
     for (const char* script : kScripts) try_script(from, script);
     if (round == 0) {
       for (const char* script : kScripts) try_script(tidy_start, script);
-      if (count_netlist(simplified).live_inputs <= kMostCollapsed) try_script(from, kCollapsing);
+      if (count_netlist(simplified).live_inputs <= kMostCollapsed)
+        for (const char* script : kCollapsing) try_script(from, script);
     }
     if (best.gates.size() == before) break;
   }
