@@ -57,6 +57,12 @@ void parse_size(const RunFlags& f, const LatticeModel& model, int& height, int& 
                                fmt::format("got \"{}\", expected N or HxW with sides of 1 to {}", f.size, kMostSide));
 }
 
+// A pattern is judged after its trained steps and need not last; a checkerboard shows that it stays.
+std::uint64_t default_steps(const LatticeModel& model) {
+  const auto trained = static_cast<std::uint64_t>(model.problem.rollout.steps);
+  return model.task() == "life" ? 100 : model.task().starts_with("checkerboard") ? 2 * trained : trained;
+}
+
 SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, std::uint64_t steps) {
   SimulatorOptions o;
   o.periodic = model.automaton.shape().boundary == Boundary::kPeriodic;
@@ -113,9 +119,7 @@ int run(const RunFlags& f) {
   const LatticeModel model = load_lattice_model(f.model);
   int height = 0, width = 0;
   parse_size(f, model, height, width);
-  const std::uint64_t steps = f.steps                  ? f.steps
-                              : model.task() == "life" ? 100
-                                                       : 2 * static_cast<std::uint64_t>(model.problem.rollout.steps);
+  const std::uint64_t steps = f.steps ? f.steps : default_steps(model);
   const SimulatorOptions options = simulator_options(f, model, steps);
   const Pool pool(f.threads);
   const BoardState start = start_board(model, height, width, f.seed);
@@ -162,7 +166,7 @@ void add_run_command(CLI::App& program, int& exit_code) {
       ->required()
       ->type_name("FILE");
   c->add_option("--size", f->size, "board size, N or HxW (default: as trained; life 64)");
-  c->add_option("--steps", f->steps, "steps to run (default: twice the trained number; life 100)")
+  c->add_option("--steps", f->steps, "steps to run (default: as trained; checkerboards twice that, life 100)")
       ->check(CLI::Range(1L, 1'000'000'000L));
   c->add_option("--seed", f->seed, "seed of the start, of updates and of damage")->capture_default_str();
   c->add_option("--async", f->fire_rate, "probability that a cell updates in a step (default: as trained)")
