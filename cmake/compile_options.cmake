@@ -18,14 +18,6 @@ if(ESPALIER_SANITIZE)
   target_link_options(espalier_compile_options INTERFACE -fsanitize=${ESPALIER_SANITIZE})
 endif()
 
-# The one file that includes TBB's headers. Debian's libtbb.so is not built for the thread sanitizer, so half of TBB
-# would be seen and half not, and every task would look like a race. The file tells the sanitizer what the pool
-# orders (src/core/thread_order.hpp); all loop bodies are compiled elsewhere and stay watched.
-if(ESPALIER_SANITIZE MATCHES "thread")
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/core/pool.cpp PROPERTIES
-    COMPILE_OPTIONS "-fno-sanitize=thread;-DESPALIER_THREAD_SANITIZER")
-endif()
-
 option(ESPALIER_FUZZ "Build the fuzzers (clang only; see script/fuzz)" OFF)
 if(ESPALIER_FUZZ)
   target_compile_options(espalier_compile_options INTERFACE -fsanitize=fuzzer-no-link)

@@ -1,5 +1,5 @@
 # Debian packages, found by their own CMake files or, where there is none, by name.
-find_package(TBB REQUIRED)
+find_package(Threads REQUIRED)
 find_package(hwy REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -16,7 +16,7 @@
 namespace espalier {
 namespace {
 
-constexpr double kSampleSeconds = 0.01;  // a sample repeats the run until it is at least this long
+constexpr double kSampleSeconds = 0.05;  // a sample repeats the run until it is at least this long
 constexpr int kFewestSamples = 3;
 constexpr int kSignatureEpochs = 30;
 
@@ -46,6 +46,11 @@ class Stopwatch {
     runs_ = std::clamp(static_cast<int>(kSampleSeconds / std::max(seconds, 1e-9)), 1, 1'000'000);
   }
   void sample() { samples_.push_back(timed(runs_) / runs_); }
+  // After a run that is not timed: it wakes the workers and fills the caches, which the other watches left cold.
+  void warm_sample() {
+    work_();
+    sample();
+  }
   const std::vector<double>& samples() const { return samples_; }
 
  private:
@@ -76,19 +81,20 @@ std::vector<BenchRow> run_case(const BenchCase& c, const BenchOptions& options, 
   for (const auto& pool : pools.list) watches.emplace_back([&body, p = pool.get()] { body.run(*p); });
   for (Stopwatch& w : watches) w.warm_up();
   for (int sample = 0; sample < kFewestSamples; ++sample)  // without the reference, whose memory is not the case's
-    for (Stopwatch& w : watches) w.sample();
+    for (Stopwatch& w : watches) w.warm_sample();
   const double peak = peak_rss_mb();
 
   BenchReference reference;
   if (c.prepare_reference) reference = c.prepare_reference();
   Stopwatch reference_watch(reference.run);
   if (reference.run) reference_watch.warm_up();
-  const double start = seconds_now();
-  for (int sample = 0; sample < std::max(kFewestSamples, options.repeat); ++sample) {
-    if (sample >= kFewestSamples && seconds_now() - start > options.seconds) break;
-    for (Stopwatch& w : watches) w.sample();
-    if (reference.run) reference_watch.sample();
+  for (int sample = 0; reference.run && sample < kFewestSamples; ++sample) {
+    reference_watch.sample();
+    for (Stopwatch& w : watches) w.warm_sample();
   }
+  const double start = seconds_now();
+  for (int sample = kFewestSamples; sample < options.repeat && seconds_now() - start < options.seconds; ++sample)
+    for (Stopwatch& w : watches) w.warm_sample();
 
   std::vector<BenchRow> rows;
   for (std::size_t i = 0; i < watches.size(); ++i) {

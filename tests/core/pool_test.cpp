@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <set>
@@ -76,9 +78,43 @@ TEST_F(PoolTest, ExceptionsPassThroughAndThePoolLivesOn) {
                                  if (c.index == 17) throw Error("boom");
                                }),
                Error);
-  int done = 0;
-  pool.for_chunks(1, 1, kCostly, [&](Chunk) { ++done; });
-  EXPECT_EQ(done, 1);
+  std::atomic<int> done = 0;
+  pool.for_chunks(50, 1, kCostly, [&](Chunk) { ++done; });
+  EXPECT_EQ(done, 50);
+}
+
+TEST_F(PoolTest, ManyShortLoopsLoseNoChunk) {
+  for (const int threads : kThreadCounts) {
+    const Pool pool(threads);
+    std::vector<int> sums(37);
+    for (int loop = 0; loop < 2000; ++loop)
+      pool.for_chunks(sums.size(), 1, kCostly, [&](Chunk c) { sums[c.index] += loop; });
+    for (const int sum : sums) ASSERT_EQ(sum, 2000 * 1999 / 2) << threads;
+  }
+}
+
+TEST_F(PoolTest, ALoopInsideALoopDoesItsWork) {
+  const Pool pool(3);
+  std::vector<std::array<int, 20>> seen(10);
+  pool.for_chunks(seen.size(), 1, kCostly, [&](Chunk outer) {
+    pool.for_chunks(20, 1, kCostly, [&](Chunk inner) { ++seen[outer.index][inner.index]; });
+  });
+  for (const auto& row : seen)
+    for (const int count : row) ASSERT_EQ(count, 1);
+}
+
+TEST_F(PoolTest, SeveralThreadsMayUseOnePool) {
+  const Pool pool(3);
+  std::vector<std::vector<int>> seen(4, std::vector<int>(50));
+  std::vector<std::thread> callers;
+  for (auto& mine : seen)
+    callers.emplace_back([&pool, &mine] {
+      for (int loop = 0; loop < 200; ++loop)
+        pool.for_chunks(mine.size(), 1, kCostly, [&](Chunk c) { ++mine[c.index]; });
+    });
+  for (std::thread& caller : callers) caller.join();
+  for (const auto& mine : seen)
+    for (const int count : mine) ASSERT_EQ(count, 200);
 }
 
 TEST_F(PoolTest, ARaisedFlagCancelsForAnyThreadCount) {

@@ -11,6 +11,8 @@
 
 namespace espalier {
 
+class Crew;
+
 // Raised by Ctrl-C or by whoever wants a computation to end early; checked between chunks.
 class StopFlag {
  public:
@@ -82,10 +84,9 @@ class Pool {
  private:
   void run_parallel(std::size_t chunks, const std::function<void(std::size_t)>& run) const;
 
-  struct Arena;
   int threads_, workers_;
   const StopFlag* stop_ = nullptr;
-  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Crew> crew_;
 };
 
 }  // namespace espalier
