@@ -2,22 +2,12 @@
 
 #include <utility>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
+#include "core/breathe.hpp"
 
 namespace espalier {
 namespace {
 
 constexpr int kWatchRounds = 4000;  // about 0.1 ms
-
-void breathe() {
-#if defined(__x86_64__) || defined(__i386__)
-  _mm_pause();
-#else
-  std::this_thread::yield();
-#endif
-}
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "espalier/core/error.hpp"
 #include "espalier/logic/gates.hpp"
 
@@ -48,6 +50,14 @@ void check_wiring(const char* part, const std::vector<Wiring>& layers, int input
   }
 }
 
+// The kernels count on it: a leaf for each neighbour, its other input the centre.
+void check_leaves(const Wiring& w) {
+  std::vector<std::int32_t> rows = w.a;
+  std::sort(rows.begin(), rows.end());
+  if (rows != std::vector<std::int32_t>{0, 1, 2, 3, 5, 6, 7, 8} || std::ranges::count(w.b, 4) != w.outputs())
+    fail("automaton", "another first perceive layer", "each of the eight neighbours paired with the centre");
+}
+
 int count_gates(const std::vector<Wiring>& layers) {
   int total = 0;
   for (const Wiring& w : layers) total += w.outputs();
@@ -82,6 +92,7 @@ Automaton::Automaton(const AutomatonShape& shape, std::vector<Wiring> perceive, 
     : shape_(shape), perceive_(std::move(perceive)), update_(std::move(update)) {
   check(shape);
   check_wiring("perceive", perceive_, 9, shape.perceive);
+  check_leaves(perceive_.front());
   check_wiring("update", update_, shape.update_inputs(), shape.update);
 }
 

@@ -19,13 +19,20 @@ inline void load_block(const Geometry& geometry, int block, const float* plane, 
   for (int lane = geometry.block_cells(block); lane < kBlockCells; ++lane) row[lane] = 0;
 }
 
-// row[lane] += plane[position + shift], exactly the block's cells.
-inline void add_block(const Geometry& geometry, int block, const float* plane, std::int32_t shift, float* row) {
-  for (const Geometry::Run& run : geometry.runs(block)) {
-    const float* from = plane + run.position + shift;
-    float* to = row + run.lane;
-    for (std::int32_t i = 0; i < run.length; ++i) to[i] += from[i];
-  }
+// row[lane] = sum over o of planes[o * plane_stride][position - shift(o)], in ascending order; in eights like
+// load_block.
+inline void gather_block(const Geometry& geometry, int block, const float* planes, std::size_t plane_stride,
+                         float* row) {
+  for (const Geometry::Run& run : geometry.runs(block))
+    for (std::int32_t i = 0; i < run.length; i += 8) {
+      float sum[8] = {};
+      for (int o = 0; o < 9; ++o) {
+        const float* from = planes + o * plane_stride + run.position - geometry.shift(o) + i;
+        for (int lane = 0; lane < 8; ++lane) sum[lane] += from[lane];
+      }
+      std::memcpy(row + run.lane + i, sum, sizeof sum);
+    }
+  for (int lane = geometry.block_cells(block); lane < kBlockCells; ++lane) row[lane] = 0;
 }
 
 // plane[position] = row[lane] for the block's cells and the rim cells that repeat them.

@@ -17,15 +17,25 @@ int widest(const AutomatonShape& s) {
   return std::max(s.update_inputs(), *std::max_element(s.update.begin(), s.update.end()));
 }
 
+// Some channels, and where their data stand among those of all.
 struct Group {
   int first, channels, lanes;
-  Group(int first, int channels) : first(first), channels(channels), lanes(channels * L) {}
+  std::ptrdiff_t patch, perceived, row;
+
+  Group(const Automaton& automaton, int first, int channels)
+      : first(first),
+        channels(channels),
+        lanes(channels * L),
+        patch(std::ptrdiff_t{9} * first * L),
+        perceived(std::ptrdiff_t{automaton.shape().kernels} * automaton.perceive_gates() * first * L),
+        row(static_cast<std::ptrdiff_t>(automaton.shape().update_row(first, 0, 0)) * L) {}
 };
 
-// Where the perception of a group stands among the rows of the update network's input.
-template <class Float>
-Float* perceived_rows(const SoftGates& gates, const Group& group, Float* rows) {
-  return rows + static_cast<std::ptrdiff_t>(gates.automaton().shape().update_row(group.first, 0, 0)) * L;
+template <class Visit>
+void each_group(const SoftGates& gates, const CellScratch& s, Visit visit) {
+  const int channels = gates.automaton().shape().channels;
+  for (int first = 0; first < channels; first += s.group_channels)
+    visit(Group(gates.automaton(), first, std::min(s.group_channels, channels - first)));
 }
 
 // The patch of `group` for all nine places.
@@ -36,16 +46,21 @@ void load_patch(const Geometry& geometry, int block, const float* grid, const Gr
                  patch + o * group.lanes + c * L);
 }
 
+enum class Keep { kNothing, kValues };  // for the backward pass
+
 // Fills the rows of the update network's input: own channels, then what all kernels perceive.
-void perceive_all(const SoftGates& gates, const Geometry& geometry, int block, const float* grid, CellScratch& s) {
-  const int channels = gates.automaton().shape().channels;
-  for (int first = 0; first < channels; first += s.group_channels) {
-    const Group group(first, std::min(s.group_channels, channels - first));
-    load_patch(geometry, block, grid, group, s.patch.data());
-    std::memcpy(&s.update[static_cast<std::size_t>(first) * L], &s.patch[4 * static_cast<std::size_t>(group.lanes)],
+void perceive_all(const SoftGates& gates, const Geometry& geometry, int block, const float* grid, Keep keep,
+                  CellScratch& s) {
+  each_group(gates, s, [&](const Group& group) {
+    float *patch = s.patch.data() + group.patch, *values = s.perceived.data() + group.perceived;
+    load_patch(geometry, block, grid, group, patch);
+    std::memcpy(&s.update[static_cast<std::size_t>(group.first) * L], patch + 4 * group.lanes,
                 sizeof(float) * group.lanes);
-    gates.perceive_forward(group.channels, s.patch.data(), perceived_rows(gates, group, s.update.data()), s.layers);
-  }
+    if (keep == Keep::kValues)
+      gates.perceive_forward(group.channels, patch, values, s.update.data() + group.row);
+    else
+      gates.perceive_rows(group.channels, patch, values, s.update.data() + group.row);
+  });
 }
 
 // All update layers; activations follow the input rows in s.update. Returns the last layer's rows.
@@ -82,9 +97,11 @@ CellScratch::CellScratch(const SoftGates& gates) {
   const AutomatonShape& shape = gates.automaton().shape();
   group_channels = std::min(shape.channels, kGroupLanes / L);
   const auto lanes = static_cast<std::size_t>(group_channels) * L;
-  patch.resize(9 * lanes + kSpill);
+  const auto kernel_gates = static_cast<std::size_t>(gates.automaton().perceive_gates());
+  patch.resize(std::size_t{9} * shape.channels * L + kSpill);
+  perceived.resize(kernel_gates * shape.kernels * shape.channels * L);
   dpatch.resize(9 * lanes + kSpill);
-  layers.resize(gates.perceive_scratch(group_channels));
+  dperceived.resize(kernel_gates * lanes);
   update.resize(static_cast<std::size_t>(shape.update_inputs() + gates.automaton().update_gates()) * L);
   for (auto& buffer : dupdate) buffer.resize(static_cast<std::size_t>(widest(shape)) * L);
 }
@@ -92,7 +109,7 @@ CellScratch::CellScratch(const SoftGates& gates) {
 void cell_block_forward(const SoftGates& gates, const Geometry& geometry, int block, const float* grid,
                         const float* fire, CellScratch& s, float* next) {
   const int channels = gates.automaton().shape().channels;
-  perceive_all(gates, geometry, block, grid, s);
+  perceive_all(gates, geometry, block, grid, Keep::kNothing, s);
   const float* out = update_forward(gates, s);
   for (int c = 0; c < channels; ++c) {
     const float* row = out + c * L;
@@ -109,36 +126,32 @@ void cell_block_forward(const SoftGates& gates, const Geometry& geometry, int bl
 void cell_block_backward(const SoftGates& gates, const Geometry& geometry, int block, const float* grid,
                          const float* fire, const float* dout, CellScratch& s, float* dpatch_planes, float* dc) {
   const AutomatonShape& shape = gates.automaton().shape();
-  perceive_all(gates, geometry, block, grid, s);
+  perceive_all(gates, geometry, block, grid, Keep::kValues, s);
   update_forward(gates, s);
   for (int i = 0; i < shape.channels * L; ++i) s.dupdate[0][i] = fire ? dout[i] * fire[i % L] : dout[i];
   const float* dinput = update_backward(gates, s, dc);
 
-  for (int first = 0; first < shape.channels; first += s.group_channels) {
-    const Group group(first, std::min(s.group_channels, shape.channels - first));
-    load_patch(geometry, block, grid, group, s.patch.data());
+  each_group(gates, s, [&](const Group& group) {
     std::fill_n(s.dpatch.data(), 9 * group.lanes, 0.0f);
     // The cell's own channels feed the update directly; an unfired cell hands its gradient straight on.
     float* centre = s.dpatch.data() + 4 * group.lanes;
     for (int i = 0; i < group.lanes; ++i) {
-      const int at = first * L + i;
+      const int at = group.first * L + i;
       centre[i] = dinput[at] + (fire ? dout[at] * (1 - fire[i % L]) : 0.0f);
     }
-    gates.perceive_backward(group.channels, s.patch.data(), perceived_rows(gates, group, dinput), s.dpatch.data(), dc,
-                            s.layers);
+    gates.perceive_backward(group.channels, s.patch.data() + group.patch, s.perceived.data() + group.perceived,
+                            dinput + group.row, s.dperceived.data(), s.dpatch.data(), dc);
     for (int o = 0; o < 9; ++o)
       for (int c = 0; c < group.channels; ++c)
-        store_block(geometry, block, s.dpatch.data() + o * group.lanes + c * L,
-                    dpatch_planes + (static_cast<std::size_t>(o) * shape.channels + first + c) * geometry.plane());
-  }
+        store_block(
+            geometry, block, s.dpatch.data() + o * group.lanes + c * L,
+            dpatch_planes + (static_cast<std::size_t>(o) * shape.channels + group.first + c) * geometry.plane());
+  });
 }
 
 void cell_block_gather(const Geometry& geometry, int channels, int block, const float* dpatch, float* dstate) {
-  std::fill_n(dstate, channels * L, 0.0f);
   for (int c = 0; c < channels; ++c)
-    for (int o = 0; o < 9; ++o)
-      add_block(geometry, block, dpatch + (static_cast<std::size_t>(o) * channels + c) * geometry.plane(),
-                -geometry.shift(o), dstate + c * L);
+    gather_block(geometry, block, dpatch + c * geometry.plane(), channels * geometry.plane(), dstate + c * L);
 }
 
 }  // namespace espalier

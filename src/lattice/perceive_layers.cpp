@@ -67,32 +67,30 @@ PerceiveLayers perceive_layers(const Automaton& automaton) {
   return layers;
 }
 
-std::size_t perceive_layers_scratch(const PerceiveLayers& layers, int channels) {
-  return 2 * static_cast<std::size_t>(layers.gates) * channels * L;
-}
-
 void perceive_layers_forward(const PerceiveLayers& layers, int kernels, const float* coefficients, int channels,
-                             const float* patch, float* rows, float* scratch) {
-  for (int k = 0; k < kernels; ++k, coefficients += 4 * static_cast<std::ptrdiff_t>(layers.gates)) {
-    const float* last = kernel_forward(layers, coefficients, channels * L, patch, scratch);
+                             const float* patch, float* values, float* rows) {
+  for (int k = 0; k < kernels; ++k) {
+    const float* last = kernel_forward(layers, coefficients, channels * L, patch, values);
     each_output(layers, kernels, k, channels, [&](std::ptrdiff_t own, std::ptrdiff_t row) {
       std::memcpy(rows + row, last + own, sizeof(float) * L);
     });
+    coefficients += 4 * static_cast<std::ptrdiff_t>(layers.gates);
+    values += static_cast<std::ptrdiff_t>(layers.gates) * channels * L;
   }
 }
 
 void perceive_layers_backward(const PerceiveLayers& layers, int kernels, const float* coefficients, int channels,
-                              const float* patch, const float* drows, float* dpatch, float* dc, float* scratch) {
+                              const float* patch, const float* values, const float* drows, float* dvalues,
+                              float* dpatch, float* dc) {
   const int lanes = channels * L;
-  float* dvalues = scratch + static_cast<std::ptrdiff_t>(layers.gates) * lanes;
   float* dlast = dvalues + static_cast<std::ptrdiff_t>(layers.gates - layers.outputs()) * lanes;
   for (int k = 0; k < kernels; ++k) {
-    kernel_forward(layers, coefficients, lanes, patch, scratch);
     each_output(layers, kernels, k, channels, [&](std::ptrdiff_t own, std::ptrdiff_t row) {
       std::memcpy(dlast + own, drows + row, sizeof(float) * L);
     });
-    kernel_backward(layers, coefficients, lanes, patch, scratch, dvalues, dpatch, dc);
+    kernel_backward(layers, coefficients, lanes, patch, values, dvalues, dpatch, dc);
     coefficients += 4 * static_cast<std::ptrdiff_t>(layers.gates);
+    values += static_cast<std::ptrdiff_t>(layers.gates) * lanes;
     dc += 4 * static_cast<std::ptrdiff_t>(layers.gates);
   }
 }

@@ -26,7 +26,7 @@ struct Planter {
       plant(layer - 1, wirings[layer].a[gate]);
       plant(layer - 1, wirings[layer].b[gate]);
     }
-    tree.coefficients.push_back(4 * place[layer][gate]);
+    tree.places.push_back(place[layer][gate]);
   }
 };
 

@@ -33,11 +33,17 @@ HWY_INLINE void gate(const float* HWY_RESTRICT c, const Values& a, const Values&
 constexpr int gates_of(int depth) { return (1 << depth) - 1; }
 constexpr int leaves_of(int depth) { return 1 << (depth - 1); }
 
-// One output of one kernel, for kLanes cells of one channel.
+HWY_INLINE void store(const Values& values, float* HWY_RESTRICT to) {
+  for (int i = 0; i < kVectors; ++i) hn::Store(values[i], Tag(), to + i * kWidth);
+}
+
+// One output of one kernel, for kLanes cells of one channel. With kKeep all values are stored as well.
+template <bool kKeep>
 struct Walk {
   const float* patch;         // of these lanes
-  std::ptrdiff_t row;         // from one patch row to the next
+  std::ptrdiff_t row;         // from one patch row to the next, and from gate to gate of the values
   const float* coefficients;  // of the kernel
+  float* values;              // of the kernel and these lanes
   Values centre;
 
   // `at` and `neighbour`: those of the subtree's first gate and leaf.
@@ -46,42 +52,56 @@ struct Walk {
     Values a, b;
     if constexpr (kDepth == 1) {
       load(patch + *neighbour * row, a);
-      gate(coefficients + *at, a, centre, out);
+      gate(coefficients + 4 * *at, a, centre, out);
+      if (kKeep) store(out, values + *at * row);
     } else {
       constexpr int kSide = gates_of(kDepth - 1);
       value<kDepth - 1>(at, neighbour, a);
       value<kDepth - 1>(at + kSide, neighbour + leaves_of(kDepth - 1), b);
-      gate(coefficients + at[2 * kSide], a, b, out);
+      gate(coefficients + 4 * at[2 * kSide], a, b, out);
+      if (kKeep) store(out, values + at[2 * kSide] * row);
     }
   }
 };
 
-template <int kDepth>
+template <int kDepth, bool kKeep>
 void forward_trees(const PerceiveTree& tree, int kernels, const float* coefficients, int channels, const float* patch,
-                   float* rows) {
+                   float* values, float* rows) {
   const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(channels) * kCells;
   for (int lane = 0; lane < channels * kCells; lane += kLanes) {
-    Walk walk{patch + lane, row, coefficients, {}};
+    Walk<kKeep> walk{patch + lane, row, coefficients, values, {}};
     load(walk.patch + 4 * row, walk.centre);
     float* out = rows + static_cast<std::ptrdiff_t>(lane / kCells) * tree.outputs * kernels * kCells + lane % kCells;
     for (int o = 0; o < tree.outputs; ++o) {
       walk.coefficients = coefficients;
+      if (kKeep) walk.values = values + lane;
       for (int k = 0; k < kernels; ++k, walk.coefficients += 4 * tree.gates, out += kCells) {
         Values value;
-        walk.value<kDepth>(&tree.coefficients[o * gates_of(kDepth)], &tree.neighbours[o * leaves_of(kDepth)], value);
-        for (int i = 0; i < kVectors; ++i) hn::Store(value[i], Tag(), out + i * kWidth);
+        walk.template value<kDepth>(&tree.places[o * gates_of(kDepth)], &tree.neighbours[o * leaves_of(kDepth)], value);
+        store(value, out);
+        if (kKeep) walk.values += tree.gates * row;
       }
     }
   }
 }
 
-void tree_forward(const PerceiveTree& t, int kernels, const float* c, int channels, const float* patch, float* rows) {
+template <bool kKeep>
+void forward_any(const PerceiveTree& t, int kernels, const float* c, int channels, const float* patch, float* values,
+                 float* rows) {
   switch (t.depth) {
-    case 1: return forward_trees<1>(t, kernels, c, channels, patch, rows);
-    case 2: return forward_trees<2>(t, kernels, c, channels, patch, rows);
-    case 3: return forward_trees<3>(t, kernels, c, channels, patch, rows);
-    default: return forward_trees<4>(t, kernels, c, channels, patch, rows);  // eight neighbours: no deeper
+    case 1: return forward_trees<1, kKeep>(t, kernels, c, channels, patch, values, rows);
+    case 2: return forward_trees<2, kKeep>(t, kernels, c, channels, patch, values, rows);
+    case 3: return forward_trees<3, kKeep>(t, kernels, c, channels, patch, values, rows);
+    default: return forward_trees<4, kKeep>(t, kernels, c, channels, patch, values, rows);  // 8 neighbours: no deeper
   }
+}
+
+void tree_forward(const PerceiveTree& t, int kernels, const float* c, int channels, const float* patch, float* values,
+                  float* rows) {
+  if (values)
+    forward_any<true>(t, kernels, c, channels, patch, values, rows);
+  else
+    forward_any<false>(t, kernels, c, channels, patch, values, rows);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -94,8 +114,8 @@ namespace espalier {
 HWY_EXPORT(tree_forward);
 
 void perceive_tree_forward(const PerceiveTree& tree, int kernels, const float* coefficients, int channels,
-                           const float* patch, float* rows) {
-  HWY_DYNAMIC_DISPATCH(tree_forward)(tree, kernels, coefficients, channels, patch, rows);
+                           const float* patch, float* values, float* rows) {
+  HWY_DYNAMIC_DISPATCH(tree_forward)(tree, kernels, coefficients, channels, patch, values, rows);
 }
 
 }  // namespace espalier

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "espalier/core/error.hpp"
+#include "espalier/lattice/chunk_neighbours.hpp"
 #include "lattice/block_copy.hpp"
 
 namespace espalier {
@@ -37,6 +38,7 @@ Rollout::Rollout(const SoftGates& gates, const RolloutShape& shape)
       block_ns_(0.15 * static_cast<double>(gates.automaton().gates_per_cell()) * kBlockCells),
       slots_(slot_count(geometry_.blocks()), static_cast<std::size_t>(gates.gates()) * 4),
       blocks_per_slot_(blocks_per_slot(geometry_.blocks())),
+      waves_(chunk_neighbours(geometry_, blocks_per_slot_)),
       scratch_([&gates] { return std::make_unique<CellScratch>(gates); }) {
   if (shape.steps < 1 || shape.steps > 100'000) fail("rollout", fmt::format("{} steps", shape.steps), "1 to 100000");
   if (!(shape.fire_rate > 0 && shape.fire_rate <= 1))
@@ -60,14 +62,24 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
         start[c * geometry_.plane() + copy.to] = start[c * geometry_.plane() + copy.from];
   if (!fire_.empty()) {
     const Random random(fire_seed, Purpose::kFire, fire_step);
-    for (std::size_t i = 0; i < fire_.size(); ++i) fire_[i] = random.uniform(i) < shape_.fire_rate ? 1.0f : 0.0f;
-  }
-  for (int t = 0; t < shape_.steps; ++t)
-    pool.for_chunks(static_cast<std::size_t>(geometry_.blocks()), blocks_per_slot_, block_ns_, [&](Chunk chunk) {
-      const auto scratch = scratch_.borrow();
-      for (auto b = static_cast<int>(chunk.begin); b < static_cast<int>(chunk.end); ++b)
-        cell_block_forward(gates_, geometry_, b, grid(t), fire(t, b), *scratch, grid(t + 1));
+    pool.for_chunks(fire_.size(), 4096, 8.0, [&](Chunk c) {
+      for (std::size_t i = c.begin; i < c.end; ++i) fire_[i] = random.uniform(i) < shape_.fire_rate ? 1.0f : 0.0f;
     });
+  }
+  const double chunk_ns = block_ns_ * static_cast<double>(blocks_per_slot_);
+  waves_.run(static_cast<std::size_t>(shape_.steps), chunk_ns, pool, [&](std::size_t step, std::size_t chunk) {
+    const auto t = static_cast<int>(step);
+    const auto scratch = scratch_.borrow();
+    each_block(chunk,
+               [&](int b) { cell_block_forward(gates_, geometry_, b, grid(t), fire(t, b), *scratch, grid(t + 1)); });
+  });
+}
+
+template <class Visit>
+void Rollout::each_block(std::size_t chunk, Visit visit) const {
+  const auto blocks = static_cast<std::size_t>(geometry_.blocks());
+  const std::size_t end = std::min(blocks, (chunk + 1) * blocks_per_slot_);
+  for (std::size_t b = chunk * blocks_per_slot_; b < end; ++b) visit(static_cast<int>(b));
 }
 
 std::vector<float> Rollout::state(int t) const {
@@ -106,25 +118,24 @@ double Rollout::loss(std::span<const float> target, int loss_channels, const Poo
 
 void Rollout::backward(std::span<float> dc, const Pool& pool) {
   slots_.zero(pool);
-  for (int t = shape_.steps - 1; t >= 0; --t) {
+  const double chunk_ns = 3 * block_ns_ * static_cast<double>(blocks_per_slot_);
+  waves_.run(static_cast<std::size_t>(shape_.steps), chunk_ns, pool, [&](std::size_t step, std::size_t chunk) {
+    const int t = shape_.steps - 1 - static_cast<int>(step);
     const float* after = dpatch_[(t + 1) % 2].data();
-    float* here = dpatch_[t % 2].data();
-    pool.for_chunks(static_cast<std::size_t>(geometry_.blocks()), blocks_per_slot_, 3 * block_ns_, [&](Chunk chunk) {
-      const auto scratch = scratch_.borrow();
-      AlignedVector<float> dout(static_cast<std::size_t>(channels_) * kBlockCells + 8);
-      for (auto b = static_cast<int>(chunk.begin); b < static_cast<int>(chunk.end); ++b) {
-        if (t == shape_.steps - 1) {
-          for (int c = 0; c < channels_; ++c)
-            load_block(geometry_, b, dfinal_.data() + c * geometry_.plane(), 0,
-                       &dout[static_cast<std::size_t>(c) * kBlockCells]);
-        } else {
-          cell_block_gather(geometry_, channels_, b, after, dout.data());
-        }
-        cell_block_backward(gates_, geometry_, b, grid(t), fire(t, b), dout.data(), *scratch, here,
-                            slots_.slot(chunk.index).data());
+    const auto scratch = scratch_.borrow();
+    AlignedVector<float> dout(static_cast<std::size_t>(channels_) * kBlockCells + 8);
+    each_block(chunk, [&](int b) {
+      if (step == 0) {
+        for (int c = 0; c < channels_; ++c)
+          load_block(geometry_, b, dfinal_.data() + c * geometry_.plane(), 0,
+                     &dout[static_cast<std::size_t>(c) * kBlockCells]);
+      } else {
+        cell_block_gather(geometry_, channels_, b, after, dout.data());
       }
+      cell_block_backward(gates_, geometry_, b, grid(t), fire(t, b), dout.data(), *scratch, dpatch_[t % 2].data(),
+                          slots_.slot(chunk).data());
     });
-  }
+  });
   slots_.add_to(dc, pool);
 }
 

@@ -65,20 +65,22 @@ void SoftGates::backward(const float* dc, Parameters& parameters, const Pool& po
   });
 }
 
-void SoftGates::perceive_forward(int channels, const float* patch, float* rows, std::span<float> scratch) const {
+void SoftGates::perceive_forward(int channels, const float* patch, float* values, float* rows) const {
   const int kernels = automaton_.shape().kernels;
   if (tree_)
-    perceive_tree_forward(*tree_, kernels, coefficients(), channels, patch, rows);
+    perceive_tree_forward(*tree_, kernels, coefficients(), channels, patch, values, rows);
   else
-    perceive_layers_forward(layers_, kernels, coefficients(), channels, patch, rows, scratch.data());
+    perceive_layers_forward(layers_, kernels, coefficients(), channels, patch, values, rows);
 }
 
-void SoftGates::perceive_backward(int channels, const float* patch, const float* drows, float* dpatch, float* dc,
-                                  std::span<float> scratch) const {
-  perceive_layers_backward(layers_, automaton_.shape().kernels, coefficients(), channels, patch, drows, dpatch, dc,
-                           scratch.data());
+void SoftGates::perceive_rows(int channels, const float* patch, float* values, float* rows) const {
+  perceive_forward(channels, patch, tree_ ? nullptr : values, rows);
 }
 
-std::size_t SoftGates::perceive_scratch(int channels) const { return perceive_layers_scratch(layers_, channels); }
+void SoftGates::perceive_backward(int channels, const float* patch, const float* values, const float* drows,
+                                  float* dvalues, float* dpatch, float* dc) const {
+  perceive_layers_backward(layers_, automaton_.shape().kernels, coefficients(), channels, patch, values, drows, dvalues,
+                           dpatch, dc);
+}
 
 }  // namespace espalier

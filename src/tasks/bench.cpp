@@ -26,6 +26,8 @@ double median(std::vector<double> values) {
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+double best(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
+
 // Linux counts the peak anew after this; elsewhere the peak is that of the whole process so far.
 void reset_peak_memory() {
   malloc_trim(0);
@@ -104,12 +106,12 @@ std::vector<BenchRow> run_case(const BenchCase& c, const BenchOptions& options, 
     row.unit = c.unit;
     row.threads = pools.list[i]->threads();
     row.samples = static_cast<int>(samples.size());
-    row.seconds = median(samples);
-    row.best_seconds = *std::min_element(samples.begin(), samples.end());
-    row.throughput = c.work / row.seconds;
-    row.ratio_to_one = row.throughput / (c.work / median(watches[0].samples()));
-    if (reference.run) row.ratio_to_reference = row.throughput / (reference.work / median(reference_watch.samples()));
-    row.fraction_of_limit = limits[i].second.least_seconds(c.flops, c.bytes) / row.seconds;
+    row.median_seconds = median(samples);
+    row.best_seconds = best(samples);
+    row.throughput = c.work / row.best_seconds;
+    row.ratio_to_one = best(watches[0].samples()) / row.best_seconds;
+    if (reference.run) row.ratio_to_reference = row.throughput / (reference.work / best(reference_watch.samples()));
+    row.fraction_of_limit = limits[i].second.least_seconds(c.flops, c.bytes) / row.best_seconds;
     row.peak_mb = peak;
     row.hash = hashes[i];
     row.hash_equal = hashes[i] == hashes[0];

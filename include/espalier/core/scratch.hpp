@@ -1,15 +1,17 @@
 // Reusable working memory for chunks that run in parallel: borrowed for one chunk, given back after.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace espalier {
 
-// Last returned, first lent: a thread mostly gets back the memory that is still in its cache.
+// A thread gets back the memory it had last, which is still in the cache of its core.
 template <class T>
 class ScratchPool {
  public:
@@ -33,7 +35,10 @@ class ScratchPool {
     {
       const std::lock_guard lock(mutex_);
       if (!free_.empty()) {
-        std::unique_ptr<T> item = std::move(free_.back());
+        const auto mine = std::find_if(free_.begin(), free_.end(),
+                                       [](const Returned& r) { return r.by == std::this_thread::get_id(); });
+        if (mine != free_.end()) std::swap(*mine, free_.back());
+        std::unique_ptr<T> item = std::move(free_.back().item);
         free_.pop_back();
         return Loan(*this, std::move(item));
       }
@@ -42,14 +47,19 @@ class ScratchPool {
   }
 
  private:
+  struct Returned {
+    std::thread::id by;
+    std::unique_ptr<T> item;
+  };
+
   void give_back(std::unique_ptr<T> item) {
     const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(item));
+    free_.push_back({std::this_thread::get_id(), std::move(item)});
   }
 
   std::function<std::unique_ptr<T>()> make_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<T>> free_;
+  std::vector<Returned> free_;
 };
 
 }  // namespace espalier

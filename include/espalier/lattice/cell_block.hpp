@@ -16,9 +16,10 @@ namespace espalier {
 struct CellScratch {
   CellScratch(const SoftGates& gates);
   int group_channels;               // channels perceived together, so that their rows stay in L1
-  AlignedVector<float> patch;       // [9][group_channels * 32]
-  AlignedVector<float> dpatch;      // [9][group_channels * 32]
-  AlignedVector<float> layers;      // of one perception kernel, and their gradients
+  AlignedVector<float> patch;       // group by group: [9][channels][32]
+  AlignedVector<float> perceived;   // group by group: all gates of all perception kernels
+  AlignedVector<float> dpatch;      // of one group
+  AlignedVector<float> dperceived;  // of one group and kernel
   AlignedVector<float> update;      // [update inputs + all update gates][32]
   AlignedVector<float> dupdate[2];  // [widest update layer or input][32]
 };
@@ -32,7 +33,7 @@ void cell_block_forward(const SoftGates& gates, const Geometry& geometry, int bl
 void cell_block_backward(const SoftGates& gates, const Geometry& geometry, int block, const float* grid,
                          const float* fire, const float* dout, CellScratch& scratch, float* dpatch, float* dc);
 
-// dstate: [C][32] = sum over the nine places of the contributions to the block's cells.
+// dstate: [C][32] = sum over the nine places of the contributions to the block's cells; eight spare floats follow it.
 void cell_block_gather(const Geometry& geometry, int channels, int block, const float* dpatch, float* dstate);
 
 }  // namespace espalier

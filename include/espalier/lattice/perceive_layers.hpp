@@ -19,15 +19,13 @@ struct PerceiveLayers {
 
 PerceiveLayers perceive_layers(const Automaton& automaton);
 
-// Floats of working memory for so many channels at once.
-std::size_t perceive_layers_scratch(const PerceiveLayers& layers, int channels);
-
 // Cells in lanes, kBlockCells a channel; coefficients and dc in plan order, kernel by kernel.
-//   patch: [9][channels][cells]   rows: [channels][outputs][kernels][cells]
+//   patch: [9][channels][cells]   values: [kernels][gates][channels][cells]   rows: [channels][outputs][kernels][cells]
 void perceive_layers_forward(const PerceiveLayers& layers, int kernels, const float* coefficients, int channels,
-                             const float* patch, float* rows, float* scratch);
-// Adds to dpatch and to dc: [kernels][gates][4].
+                             const float* patch, float* values, float* rows);
+// Adds to dpatch and to dc: [kernels][gates][4]. dvalues is working memory: [gates][channels][cells].
 void perceive_layers_backward(const PerceiveLayers& layers, int kernels, const float* coefficients, int channels,
-                              const float* patch, const float* drows, float* dpatch, float* dc, float* scratch);
+                              const float* patch, const float* values, const float* drows, float* dvalues,
+                              float* dpatch, float* dc);
 
 }  // namespace espalier

@@ -13,15 +13,15 @@ namespace espalier {
 struct PerceiveTree {
   int depth = 0, outputs = 0, gates = 0;
   // Output by output, left subtree, right subtree, gate:
-  std::vector<std::int32_t> coefficients;  // where the gate's four stand among those of a kernel
-  std::vector<std::int32_t> neighbours;    // patch rows of the leaves; their other input is the centre
+  std::vector<std::int32_t> places;      // of the gate among those of a kernel
+  std::vector<std::int32_t> neighbours;  // patch rows of the leaves; their other input is the centre
 };
 
 // Nothing when some value is read twice or never.
 std::optional<PerceiveTree> perceive_tree(const Automaton& automaton, const PerceiveLayers& layers);
 
-// The same as perceive_layers_forward.
+// The same as perceive_layers_forward; without values when that is null.
 void perceive_tree_forward(const PerceiveTree& tree, int kernels, const float* coefficients, int channels,
-                           const float* patch, float* rows);
+                           const float* patch, float* values, float* rows);
 
 }  // namespace espalier

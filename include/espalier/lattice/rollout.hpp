@@ -8,6 +8,7 @@
 #include <span>
 
 #include "espalier/core/scratch.hpp"
+#include "espalier/core/waves.hpp"
 #include "espalier/lattice/cell_block.hpp"
 #include "espalier/train/gradient_slots.hpp"
 
@@ -49,6 +50,10 @@ class Rollout {
     return fire_.empty() ? nullptr : &fire_[(static_cast<std::size_t>(t) * geometry_.blocks() + block) * kBlockCells];
   }
 
+  // visit(block) for the blocks of a chunk.
+  template <class Visit>
+  void each_block(std::size_t chunk, Visit visit) const;
+
   const SoftGates& gates_;
   RolloutShape shape_;
   int channels_;
@@ -60,6 +65,7 @@ class Rollout {
   AlignedVector<float> dpatch_[2];  // [9][C][plane], of this step and the one after
   GradientSlots slots_;
   std::size_t blocks_per_slot_;
+  Waves waves_;  // a chunk is the blocks of a slot
   ScratchPool<CellScratch> scratch_;
 };
 

@@ -48,12 +48,14 @@ class SoftGates {
   void backward(const float* dc, Parameters& parameters, const Pool& pool) const;
 
   // What all kernels see in the patches of some channels, kBlockCells cells each; dc starts at the first gate.
-  //   patch: [9][channels][cells]   rows: [channels][outputs][kernels][cells]
-  void perceive_forward(int channels, const float* patch, float* rows, std::span<float> scratch) const;
-  // Adds to dpatch and dc.
-  void perceive_backward(int channels, const float* patch, const float* drows, float* dpatch, float* dc,
-                         std::span<float> scratch) const;
-  std::size_t perceive_scratch(int channels) const;  // floats
+  //   patch: [9][channels][cells]   values: [kernels][gates][channels][cells]   rows:
+  //   [channels][outputs][kernels][cells]
+  void perceive_forward(int channels, const float* patch, float* values, float* rows) const;
+  // The rows alone, faster; what it leaves in values is of no use.
+  void perceive_rows(int channels, const float* patch, float* values, float* rows) const;
+  // Adds to dpatch and dc. dvalues is working memory: [gates of one kernel][channels][cells].
+  void perceive_backward(int channels, const float* patch, const float* values, const float* drows, float* dvalues,
+                         float* dpatch, float* dc) const;
 
  private:
   const Automaton& automaton_;

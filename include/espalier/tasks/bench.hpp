@@ -13,20 +13,21 @@ namespace espalier {
 struct BenchOptions {
   std::vector<int> threads;  // the first is what the others are compared with; empty = 1, 2, 4, ... all cores
   std::string filter;        // cases whose name contains this
-  int repeat = 9;            // samples of each thread count ...
-  double seconds = 2;        // ... cut short, but to no fewer than three, after this long a case
+  int repeat = 15;           // samples of each thread count ...
+  double seconds = 3;        // ... cut short, but to no fewer than three, after this long a case
 };
 
 struct BenchRow {
   std::string name = {}, unit = {};
   int threads = 1;
   int samples = 0;
-  double seconds = 0;  // median of one run
+  double median_seconds = 0;  // of one run
+  // All else is counted at the best sample, like the machine's limits: other work on the machine only makes one worse.
   double best_seconds = 0;
-  double throughput = 0;          // units a second, at the median
+  double throughput = 0;          // units a second
   double ratio_to_one = 1;        // throughput over that of the first thread count
   double ratio_to_reference = 0;  // throughput over that of the scalar reference; 0 = there is none
-  double fraction_of_limit = 0;   // least time by the machine's limits over the median; 0 = not counted
+  double fraction_of_limit = 0;   // least time by the machine's limits over the best; 0 = not counted
   double peak_mb = 0;             // resident memory of the process, at its highest during the case
   std::string hash = {};
   bool hash_equal = true;  // to that of the first thread count

@@ -1,0 +1,31 @@
+// Steps over chunks that need only their neighbours' results of the step before, as cells of a lattice do. Where a loop
+// a step would make all wait for the slowest at the end of each, here a chunk goes on as soon as its neighbours allow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "espalier/core/pool.hpp"
+
+namespace espalier {
+
+class Waves {
+ public:
+  // neighbours[chunk]: symmetric (if a is named by b, b is named by a); the chunk itself may be left out.
+  explicit Waves(std::vector<std::vector<std::uint32_t>> neighbours);
+
+  std::size_t chunks() const { return neighbours_.size(); }
+
+  // body(step, chunk) for steps 0, 1, ... of every chunk, in order; called when the chunk and all its neighbours have
+  // done the step before, and before any of them has begun the step after. `chunk_ns`: rough cost of one call.
+  // Like Pool::for_chunks in all else.
+  void run(std::size_t steps, double chunk_ns, const Pool& pool,
+           const std::function<void(std::size_t step, std::size_t chunk)>& body) const;
+
+ private:
+  std::vector<std::vector<std::uint32_t>> neighbours_;
+};
+
+}  // namespace espalier

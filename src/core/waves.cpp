@@ -1,0 +1,105 @@
+#include "espalier/core/waves.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "core/breathe.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr int kPatience = 1000;  // looks around before a worker with nothing to do lets others have its core
+
+// How far one chunk has come. `begun` runs ahead of `done` while a worker is at it.
+struct alignas(64) Progress {
+  std::atomic<std::size_t> begun{0}, done{0};
+};
+
+// One run, shared by the workers.
+class Tide {
+ public:
+  Tide(const std::vector<std::vector<std::uint32_t>>& neighbours, std::size_t steps)
+      : neighbours_(neighbours), steps_(steps), progress_(std::make_unique<Progress[]>(neighbours.size())) {}
+
+  // The chunk of [first, last) that has come least far of those that may go on, now begun by the caller.
+  struct Claim {
+    std::size_t step, chunk;
+  };
+  std::optional<Claim> claim(std::size_t first, std::size_t last) {
+    std::optional<Claim> least;
+    for (std::size_t c = first; c < last; ++c) {
+      const std::size_t step = progress_[c].begun.load(std::memory_order_relaxed);
+      if (step < steps_ && (!least || step < least->step) && may_begin(step, c)) least = Claim{step, c};
+    }
+    if (least && !progress_[least->chunk].begun.compare_exchange_strong(least->step, least->step + 1)) return {};
+    return least;
+  }
+
+  void finish(const Claim& claim) {
+    progress_[claim.chunk].done.store(claim.step + 1, std::memory_order_release);
+    if (claim.step + 1 == steps_) finished_chunks_.fetch_add(1, std::memory_order_release);
+  }
+  bool over() const { return finished_chunks_.load(std::memory_order_acquire) == neighbours_.size() || failed_; }
+  void fail() { failed_ = true; }
+
+ private:
+  bool may_begin(std::size_t step, std::size_t chunk) const {
+    if (progress_[chunk].done.load(std::memory_order_acquire) != step) return false;
+    for (const std::uint32_t n : neighbours_[chunk])
+      if (progress_[n].done.load(std::memory_order_acquire) < step) return false;
+    return true;
+  }
+
+  const std::vector<std::vector<std::uint32_t>>& neighbours_;
+  std::size_t steps_;
+  std::unique_ptr<Progress[]> progress_;
+  std::atomic<std::size_t> finished_chunks_{0};
+  std::atomic<bool> failed_{false};
+};
+
+}  // namespace
+
+Waves::Waves(std::vector<std::vector<std::uint32_t>> neighbours) : neighbours_(std::move(neighbours)) {}
+
+void Waves::run(std::size_t steps, double chunk_ns, const Pool& pool,
+                const std::function<void(std::size_t, std::size_t)>& body) const {
+  const auto workers = static_cast<std::size_t>(pool.workers());
+  const double step_ns = chunk_ns * static_cast<double>(chunks());
+  if (workers == 1 || chunks() == 1 || step_ns < Pool::kWorthWakingNs) {
+    for (std::size_t step = 0; step < steps; ++step)
+      for (std::size_t chunk = 0; chunk < chunks(); ++chunk) {
+        pool.check_stop();
+        body(step, chunk);
+      }
+    return;
+  }
+  Tide tide(neighbours_, steps);
+  // Each worker keeps to its own part, whose data are in the cache of its core, as long as it may.
+  pool.for_chunks(workers, 1, step_ns * static_cast<double>(steps), [&](Chunk worker) {
+    const std::size_t first = chunks() * worker.index / workers, last = chunks() * (worker.index + 1) / workers;
+    for (int idle = 0; !tide.over();) {
+      std::optional<Tide::Claim> claim = tide.claim(first, last);
+      if (!claim) claim = tide.claim(0, chunks());
+      if (!claim) {
+        if (++idle < kPatience)
+          breathe();
+        else
+          std::this_thread::yield();
+        continue;
+      }
+      idle = 0;
+      try {
+        pool.check_stop();
+        body(claim->step, claim->chunk);
+      } catch (...) {
+        tide.fail();
+        throw;
+      }
+      tide.finish(*claim);
+    }
+  });
+}
+
+}  // namespace espalier
