@@ -53,7 +53,7 @@ void print_table(const BenchReport& report) {
     fmt::print("machine with {} thread{}: {}flop/s ({}), copies {}B/s\n", threads, threads == 1 ? "" : "s",
                scaled(limits.flops), vector_target(), scaled(limits.bytes));
   fmt::print("\n{:<33} {:>7} {:>11} {:>11} {:>21} {:>6} {:>8} {:>7} {:>7}  {}\n", "case", "threads", "median", "best",
-             "throughput", "x one", "x scalar", "limit", "memory", "hash");
+             "throughput", "x one", "x plain", "limit", "memory", "hash");
   for (const BenchRow& r : report.rows)
     fmt::print("{:<33} {:>7} {:>11} {:>11} {:>21} {:>6.2f} {:>8} {:>7} {:>7}  {}\n", r.name, r.threads,
                time_text(r.median_seconds), time_text(r.best_seconds), scaled(r.throughput) + r.unit, r.ratio_to_one,

@@ -25,8 +25,8 @@ HWY_INLINE void load(const float* HWY_RESTRICT from, Values& values) {
 }
 
 HWY_INLINE void gate(const float* HWY_RESTRICT c, const Values& a, const Values& b, Values& out) {
-  const Tag d;
-  const Vec c0 = hn::Set(d, c[0]), c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
+  const FourCoefficients four_c(c);
+  const Vec c0 = four_c.get<0>(), c1 = four_c.get<1>(), c2 = four_c.get<2>(), c3 = four_c.get<3>();
   for (int i = 0; i < kVectors; ++i) out[i] = hn::MulAdd(hn::MulAdd(c3, a[i], c2), b[i], hn::MulAdd(c1, a[i], c0));
 }
 

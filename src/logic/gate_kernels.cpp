@@ -37,7 +37,8 @@ void chain_forward(const LayerPlan& plan, const LayerPlan::Chain& chain, const f
   for (int g = 0; g < chain.count; ++g, c += 4) {
     row += stride;
     float* HWY_RESTRICT o = out + gate[g] * stride;
-    const Vec c0 = hn::Set(d, c[0]), c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
+    const FourCoefficients four_c(c);
+    const Vec c0 = four_c.get<0>(), c1 = four_c.get<1>(), c2 = four_c.get<2>(), c3 = four_c.get<3>();
     for (int i = 0; i < kVectors; ++i) {
       const Vec b = hn::Load(d, row + i * kWidth);
       hn::Store(hn::MulAdd(hn::MulAdd(c3, a[i], c2), b, hn::MulAdd(c1, a[i], c0)), d, o + i * kWidth);
@@ -49,7 +50,8 @@ void chain_forward(const LayerPlan& plan, const LayerPlan::Chain& chain, const f
 template <class Stride>
 HWY_INLINE void gate_forward(const float* c, Stride lanes, const float* a, const float* b, float* HWY_RESTRICT out) {
   const Tag d;
-  const Vec c0 = hn::Set(d, c[0]), c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
+  const FourCoefficients four_c(c);
+  const Vec c0 = four_c.get<0>(), c1 = four_c.get<1>(), c2 = four_c.get<2>(), c3 = four_c.get<3>();
   for (std::ptrdiff_t i = 0; i < lanes; i += kWidth) {
     const Vec va = hn::Load(d, a + i), vb = hn::Load(d, b + i);
     hn::Store(hn::MulAdd(hn::MulAdd(c3, va, c2), vb, hn::MulAdd(c1, va, c0)), d, out + i);

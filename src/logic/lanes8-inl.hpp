@@ -19,6 +19,28 @@ using Vec = hn::Vec<Tag>;
 inline constexpr int kWidth = static_cast<int>(hn::MaxLanes(Tag()));
 inline constexpr int kParts = 8 / kWidth;  // vectors that make eight lanes
 
+// The coefficient kIndex of a gate in all lanes. One load brings all four and shuffles spread them: loads are what the
+// gates have too many of.
+#if HWY_TARGET == HWY_SCALAR
+struct FourCoefficients {
+  const float* c;
+  explicit FourCoefficients(const float* c) : c(c) {}
+  template <int kIndex>
+  HWY_INLINE Vec get() const {
+    return hn::Set(Tag(), c[kIndex]);
+  }
+};
+#else
+struct FourCoefficients {
+  Vec c;
+  HWY_INLINE explicit FourCoefficients(const float* HWY_RESTRICT from) : c(hn::LoadDup128(Tag(), from)) {}
+  template <int kIndex>
+  HWY_INLINE Vec get() const {
+    return hn::Broadcast<kIndex>(c);
+  }
+};
+#endif
+
 // sums[k][part] -> out[k] += ((x0+x2)+(x1+x3)) + ((x4+x6)+(x5+x7)), k = 0..3.
 HWY_INLINE void add_four_sums(const Vec (&sums)[4][kParts], float* HWY_RESTRICT out) {
   const Tag d;

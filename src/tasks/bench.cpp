@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kSampleSeconds = 0.05;  // a sample repeats the run until it is at least this long
 constexpr int kFewestSamples = 3;
+constexpr double kQuickReference = 0.1;  // seconds of one run up to which a reference is sampled as often as the case
 constexpr int kSignatureEpochs = 30;
 
 double median(std::vector<double> values) {
@@ -95,8 +96,10 @@ std::vector<BenchRow> run_case(const BenchCase& c, const BenchOptions& options, 
     for (Stopwatch& w : watches) w.warm_sample();
   }
   const double start = seconds_now();
-  for (int sample = kFewestSamples; sample < options.repeat && seconds_now() - start < options.seconds; ++sample)
+  for (int sample = kFewestSamples; sample < options.repeat && seconds_now() - start < options.seconds; ++sample) {
+    if (reference.run && best(reference_watch.samples()) < kQuickReference) reference_watch.warm_sample();
     for (Stopwatch& w : watches) w.warm_sample();
+  }
 
   std::vector<BenchRow> rows;
   for (std::size_t i = 0; i < watches.size(); ++i) {
