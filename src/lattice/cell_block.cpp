@@ -63,12 +63,14 @@ void perceive_all(const SoftGates& gates, const Geometry& geometry, int block, c
   });
 }
 
-// All update layers; activations follow the input rows in s.update. Returns the last layer's rows.
-const float* update_forward(const SoftGates& gates, CellScratch& s) {
+// All update layers; activations follow the input rows in s.update, one layer after the other if they are to be kept,
+// else in two places by turns. Returns the last layer's rows.
+const float* update_forward(const SoftGates& gates, Keep keep, CellScratch& s) {
   float* in = s.update.data();
   const auto& plans = gates.update_plans();
+  float* places[2] = {s.dupdate[0].data(), s.dupdate[1].data()};
   for (std::size_t l = 0; l < plans.size(); ++l) {
-    float* out = in + static_cast<std::ptrdiff_t>(plans[l].inputs) * L;
+    float* out = keep == Keep::kValues ? in + static_cast<std::ptrdiff_t>(plans[l].inputs) * L : places[l % 2];
     gate_layer_forward(plans[l], gates.coefficients(gates.update_first(static_cast<int>(l))), L, in, out);
     in = out;
   }
@@ -110,7 +112,7 @@ void cell_block_forward(const SoftGates& gates, const Geometry& geometry, int bl
                         const float* fire, CellScratch& s, float* next) {
   const int channels = gates.automaton().shape().channels;
   perceive_all(gates, geometry, block, grid, Keep::kNothing, s);
-  const float* out = update_forward(gates, s);
+  const float* out = update_forward(gates, Keep::kNothing, s);
   for (int c = 0; c < channels; ++c) {
     const float* row = out + c * L;
     alignas(64) float kept[L];
@@ -127,7 +129,7 @@ void cell_block_backward(const SoftGates& gates, const Geometry& geometry, int b
                          const float* fire, const float* dout, CellScratch& s, float* dpatch_planes, float* dc) {
   const AutomatonShape& shape = gates.automaton().shape();
   perceive_all(gates, geometry, block, grid, Keep::kValues, s);
-  update_forward(gates, s);
+  update_forward(gates, Keep::kValues, s);
   for (int i = 0; i < shape.channels * L; ++i) s.dupdate[0][i] = fire ? dout[i] * fire[i % L] : dout[i];
   const float* dinput = update_backward(gates, s, dc);
 

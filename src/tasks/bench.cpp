@@ -16,7 +16,8 @@
 namespace espalier {
 namespace {
 
-constexpr double kSampleSeconds = 0.05;  // a sample repeats the run until it is at least this long
+constexpr double kSampleSeconds =
+    0.02;  // a sample repeats the run until it is about this long: short, so that some are undisturbed
 constexpr int kFewestSamples = 3;
 constexpr double kQuickReference = 0.1;  // seconds of one run up to which a reference is sampled as often as the case
 constexpr int kSignatureEpochs = 30;

@@ -77,8 +77,10 @@ class TrialRunner {
     DeadRectangle square{(stage.height - side) / 2, (stage.width - side) / 2, side, side, 0, steps};
     SimulatorOptions dead = plain;
     dead.dead = {square};
-    trials.push_back(run("dead square", fmt::format("a dead {0} x {0} square; judged outside it", side), stage, steps,
-                         dead, &square));
+    dead.dead[0].to = 2 * steps;  // the way round the square is longer than the straight one
+    trials.push_back(run("dead square",
+                         fmt::format("a dead {0} x {0} square; judged outside it; {1} steps", side, 2 * steps), stage,
+                         2 * steps, dead, &square));
     SimulatorOptions healed = plain;
     healed.dead = {square};
     healed.dead[0].to = steps / 2;

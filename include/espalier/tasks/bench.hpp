@@ -13,7 +13,7 @@ namespace espalier {
 struct BenchOptions {
   std::vector<int> threads;  // the first is what the others are compared with; empty = 1, 2, 4, ... all cores
   std::string filter;        // cases whose name contains this
-  int repeat = 15;           // samples of each thread count ...
+  int repeat = 31;           // samples of each thread count ...
   double seconds = 3;        // ... cut short, but to no fewer than three, after this long a case
 };
 
