@@ -1,5 +1,6 @@
 #include "core/crew.hpp"
 
+#include <cassert>
 #include <utility>
 
 #include "core/breathe.hpp"
@@ -7,7 +8,7 @@
 namespace espalier {
 namespace {
 
-constexpr int kWatchRounds = 4000;  // about 0.1 ms
+constexpr int kWatchRounds = 4000;  // about 0.1 ms on a machine whose pause is 60 cycles
 
 }  // namespace
 
@@ -15,10 +16,18 @@ Crew::Crew(int workers, bool more_than_cores)
     : workers_(static_cast<std::size_t>(workers)),
       watch_rounds_(more_than_cores ? 0 : kWatchRounds),
       shares_(std::make_unique<Share[]>(workers_)) {
-  for (std::size_t worker = 1; worker < workers_; ++worker) threads_.emplace_back([this, worker] { follow(worker); });
+  assert(workers_ <= kInside);
+  try {
+    for (std::size_t worker = 1; worker < workers_; ++worker) threads_.emplace_back([this, worker] { follow(worker); });
+  } catch (...) {  // the system has no thread left: those that did start must go
+    stop();
+    throw;
+  }
 }
 
-Crew::~Crew() {
+Crew::~Crew() { stop(); }
+
+void Crew::stop() {
   door_.fetch_or(kOver);
   door_.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -65,14 +74,14 @@ void Crew::work(std::size_t worker) {
 
 void Crew::close() {
   door_.fetch_and(~kOpen, std::memory_order_relaxed);
-  watch_door([](std::uint32_t door) { return (door & kInside) != 0; });
+  wait_while([](std::uint32_t door) { return (door & kInside) != 0; });
 }
 
 void Crew::follow(std::size_t worker) {
   std::uint32_t last = 0;
   while (true) {
     std::uint32_t door =
-        watch_door([last](std::uint32_t d) { return !(d & kOver) && (!(d & kOpen) || loop_number(d) == last); });
+        wait_while([last](std::uint32_t d) { return !(d & kOver) && (!(d & kOpen) || loop_number(d) == last); });
     if (door & kOver) return;
     if (!door_.compare_exchange_strong(door, door + 1, std::memory_order_acquire)) continue;
     last = loop_number(door);
@@ -82,15 +91,17 @@ void Crew::follow(std::size_t worker) {
   }
 }
 
-// Waits while the door is idle; returns it as it was when that ended.
-template <class Idle>
-std::uint32_t Crew::watch_door(Idle idle) const {
+// Returns the door as it was when there was nothing more to wait for.
+template <class Waiting>
+std::uint32_t Crew::wait_while(Waiting waiting) const {
   std::uint32_t door = door_.load(std::memory_order_acquire);
-  for (int round = 0; idle(door); ++round) {
-    if (round < watch_rounds_)
+  for (int round = 0; waiting(door); ++round) {
+    if (round < watch_rounds_) {
       breathe();
-    else
+    } else {
       door_.wait(door, std::memory_order_relaxed);
+      round = 0;  // whoever was woken too late for a loop watches for the next one
+    }
     door = door_.load(std::memory_order_acquire);
   }
   return door;

@@ -40,8 +40,9 @@ class Crew {
   void work(std::size_t worker);
   void close();
   void follow(std::size_t worker);  // the life of one thread
-  template <class Idle>
-  std::uint32_t watch_door(Idle idle) const;
+  void stop();
+  template <class Waiting>
+  std::uint32_t wait_while(Waiting waiting) const;
 
   // The door of the loop: how many threads of the crew are inside, whether more may come in, whether all is over, and
   // the number of the loop. One word, so that the caller, once out of chunks, can shut it and need only wait for those

@@ -1,5 +1,9 @@
 #include "espalier/core/pool.hpp"
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -25,8 +29,16 @@ int threads_from_environment(int cores) {
 
 }  // namespace
 
+int Pool::usable_cores() {
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 Pool::Pool(int threads) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int cores = usable_cores();
   if (threads < 0 || threads > kMostThreads) fail("threads", std::to_string(threads), "0 (all cores) to 1024");
   threads_ = threads == 0 ? threads_from_environment(cores) : threads;
   workers_ = std::getenv("ESPALIER_OVERSUBSCRIBE") ? threads_ : std::min(threads_, cores);

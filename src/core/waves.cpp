@@ -1,5 +1,6 @@
 #include "espalier/core/waves.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -23,10 +24,11 @@ class Tide {
   Tide(const std::vector<std::vector<std::uint32_t>>& neighbours, std::size_t steps)
       : neighbours_(neighbours), steps_(steps), progress_(std::make_unique<Progress[]>(neighbours.size())) {}
 
-  // The chunk of [first, last) that has come least far of those that may go on, now begun by the caller.
   struct Claim {
     std::size_t step, chunk;
   };
+  // The chunk of [first, last) that has come least far of those that may go on, now begun by the caller. Nothing if
+  // none may, or if another worker was faster.
   std::optional<Claim> claim(std::size_t first, std::size_t last) {
     std::optional<Claim> least;
     for (std::size_t c = first; c < last; ++c) {
@@ -46,10 +48,8 @@ class Tide {
 
  private:
   bool may_begin(std::size_t step, std::size_t chunk) const {
-    if (progress_[chunk].done.load(std::memory_order_acquire) != step) return false;
-    for (const std::uint32_t n : neighbours_[chunk])
-      if (progress_[n].done.load(std::memory_order_acquire) < step) return false;
-    return true;
+    return std::ranges::all_of(
+        neighbours_[chunk], [&](std::uint32_t n) { return progress_[n].done.load(std::memory_order_acquire) >= step; });
   }
 
   const std::vector<std::vector<std::uint32_t>>& neighbours_;
@@ -61,13 +61,16 @@ class Tide {
 
 }  // namespace
 
-Waves::Waves(std::vector<std::vector<std::uint32_t>> neighbours) : neighbours_(std::move(neighbours)) {}
+Waves::Waves(std::vector<std::vector<std::uint32_t>> neighbours) : neighbours_(std::move(neighbours)) {
+  for (std::uint32_t c = 0; c < neighbours_.size(); ++c) neighbours_[c].push_back(c);  // itself it waits for too
+}
 
 void Waves::run(std::size_t steps, double chunk_ns, const Pool& pool,
                 const std::function<void(std::size_t, std::size_t)>& body) const {
-  const auto workers = static_cast<std::size_t>(pool.workers());
+  const auto workers = std::min(static_cast<std::size_t>(pool.workers()), chunks());
   const double step_ns = chunk_ns * static_cast<double>(chunks());
-  if (workers == 1 || chunks() == 1 || step_ns < Pool::kWorthWakingNs) {
+  // Chunks so small that a step is short spend their time on looking at each other.
+  if (steps == 0 || workers <= 1 || step_ns < Pool::kWorthWakingNs) {
     for (std::size_t step = 0; step < steps; ++step)
       for (std::size_t chunk = 0; chunk < chunks(); ++chunk) {
         pool.check_stop();

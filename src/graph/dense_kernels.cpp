@@ -193,10 +193,17 @@ HWY_EXPORT(GatherRows);
 
 void pack_columns(const float* matrix, std::size_t inner, std::size_t columns, std::size_t row_stride,
                   std::size_t column_stride, float* packed) {
-  for (std::size_t tile = 0; tile < columns; tile += kTileColumns)
-    for (std::size_t k = 0; k < inner; ++k)
-      for (std::size_t c = tile; c < tile + kTileColumns; ++c)
-        *packed++ = c < columns ? matrix[k * row_stride + c * column_stride] : 0.0f;
+  for (std::size_t tile = 0; tile < columns; tile += kTileColumns, packed += inner * kTileColumns) {
+    const std::size_t width = std::min(kTileColumns, columns - tile);
+    const float* from = matrix + tile * column_stride;
+    if (width < kTileColumns) std::fill_n(packed, inner * kTileColumns, 0.0f);
+    if (column_stride == 1) {
+      for (std::size_t k = 0; k < inner; ++k) std::copy_n(from + k * row_stride, width, packed + k * kTileColumns);
+    } else {  // column by column: in a transposed matrix they run along memory
+      for (std::size_t c = 0; c < width; ++c)
+        for (std::size_t k = 0; k < inner; ++k) packed[k * kTileColumns + c] = from[k * row_stride + c * column_stride];
+    }
+  }
 }
 
 void dense_rows(const Panel* panels, std::size_t num_panels, std::size_t inner, std::size_t rows, std::size_t columns,

@@ -7,6 +7,9 @@
 
 namespace espalier {
 
+// Cells are read this many at a time, past the end of a run: chunk_neighbours.cpp counts on it.
+inline constexpr std::int32_t kEight = 8;
+
 // row[lane] = plane[position + shift]. Copies in eights: what spills over a run's end is overwritten by the
 // next run or row, so rows must be filled in ascending order and be followed by eight spare floats. Lanes
 // past the last cell become 0.
@@ -14,7 +17,7 @@ inline void load_block(const Geometry& geometry, int block, const float* plane, 
   for (const Geometry::Run& run : geometry.runs(block)) {
     const float* from = plane + run.position + shift;
     float* to = row + run.lane;
-    for (std::int32_t i = 0; i < run.length; i += 8) std::memcpy(to + i, from + i, 8 * sizeof(float));
+    for (std::int32_t i = 0; i < run.length; i += kEight) std::memcpy(to + i, from + i, kEight * sizeof(float));
   }
   for (int lane = geometry.block_cells(block); lane < kBlockCells; ++lane) row[lane] = 0;
 }
@@ -24,11 +27,11 @@ inline void load_block(const Geometry& geometry, int block, const float* plane, 
 inline void gather_block(const Geometry& geometry, int block, const float* planes, std::size_t plane_stride,
                          float* row) {
   for (const Geometry::Run& run : geometry.runs(block))
-    for (std::int32_t i = 0; i < run.length; i += 8) {
-      float sum[8] = {};
+    for (std::int32_t i = 0; i < run.length; i += kEight) {
+      float sum[kEight] = {};
       for (int o = 0; o < 9; ++o) {
         const float* from = planes + o * plane_stride + run.position - geometry.shift(o) + i;
-        for (int lane = 0; lane < 8; ++lane) sum[lane] += from[lane];
+        for (int lane = 0; lane < kEight; ++lane) sum[lane] += from[lane];
       }
       std::memcpy(row + run.lane + i, sum, sizeof sum);
     }

@@ -10,8 +10,8 @@ namespace espalier {
 namespace {
 
 constexpr int L = kBlockCells;
-constexpr int kGroupLanes = 256;  // nine patch rows of so many lanes, and their gradients, fit in L1
-constexpr std::size_t kSpill = 8;
+constexpr int kGroupLanes = 256;        // nine patch rows of so many lanes, and their gradients, fit in L1
+constexpr std::size_t kSpill = kEight;  // room after the last row that is filled in eights
 
 int widest(const AutomatonShape& s) {
   return std::max(s.update_inputs(), *std::max_element(s.update.begin(), s.update.end()));
@@ -102,9 +102,10 @@ CellScratch::CellScratch(const SoftGates& gates) {
   const auto kernel_gates = static_cast<std::size_t>(gates.automaton().perceive_gates());
   patch.resize(std::size_t{9} * shape.channels * L + kSpill);
   perceived.resize(kernel_gates * shape.kernels * shape.channels * L);
-  dpatch.resize(9 * lanes + kSpill);
+  dpatch.resize(9 * lanes);
   dperceived.resize(kernel_gates * lanes);
   update.resize(static_cast<std::size_t>(shape.update_inputs() + gates.automaton().update_gates()) * L);
+  dout.resize(static_cast<std::size_t>(shape.channels) * L + kSpill);
   for (auto& buffer : dupdate) buffer.resize(static_cast<std::size_t>(widest(shape)) * L);
 }
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "lattice/block_copy.hpp"
+
 namespace espalier {
 namespace {
 
 constexpr std::int32_t kNobody = -1;
-constexpr std::int32_t kEight = 8;  // cells that a vector loads at once
 
 // Who writes each place of a plane; rim places are written with the cell they repeat.
 std::vector<std::int32_t> owners(const Geometry& geometry, std::size_t blocks_per_chunk) {
@@ -25,26 +26,21 @@ std::vector<std::int32_t> owners(const Geometry& geometry, std::size_t blocks_pe
 std::vector<std::vector<std::uint32_t>> chunk_neighbours(const Geometry& geometry, std::size_t blocks_per_chunk) {
   const std::vector<std::int32_t> owner = owners(geometry, blocks_per_chunk);
   const std::size_t chunks = (static_cast<std::size_t>(geometry.blocks()) + blocks_per_chunk - 1) / blocks_per_chunk;
-  std::vector<std::vector<std::uint32_t>> neighbours(chunks);
-  const auto meet = [&](std::size_t reader, std::int32_t writer) {
-    const auto other = static_cast<std::size_t>(writer);
-    if (writer == kNobody || other == reader) return;
-    if (!neighbours[reader].empty() && neighbours[reader].back() == other) return;  // mostly the same as just before
-    neighbours[reader].push_back(static_cast<std::uint32_t>(other));
-    neighbours[other].push_back(static_cast<std::uint32_t>(reader));
-  };
+  std::vector<std::vector<bool>> meet(chunks, std::vector<bool>(chunks));
   for (int b = 0; b < geometry.blocks(); ++b)
     for (const Geometry::Run& run : geometry.runs(b))
       for (int o = 0; o < 9; ++o) {
+        const std::size_t reader = static_cast<std::size_t>(b) / blocks_per_chunk;
         const std::int32_t from = run.position + geometry.shift(o);
-        const std::int32_t length = (run.length + kEight - 1) / kEight * kEight;
-        for (std::int32_t at = from; at < from + length; ++at)
-          meet(static_cast<std::size_t>(b) / blocks_per_chunk, owner[at]);
+        const std::int32_t end = from + (run.length + kEight - 1) / kEight * kEight;
+        for (std::int32_t at = from; at < end; ++at)
+          if (const std::int32_t writer = owner[at]; writer != kNobody)
+            meet[reader][writer] = meet[writer][reader] = true;
       }
-  for (auto& list : neighbours) {
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-  }
+  std::vector<std::vector<std::uint32_t>> neighbours(chunks);
+  for (std::size_t a = 0; a < chunks; ++a)
+    for (std::size_t b = 0; b < chunks; ++b)
+      if (a != b && meet[a][b]) neighbours[a].push_back(static_cast<std::uint32_t>(b));
   return neighbours;
 }
 

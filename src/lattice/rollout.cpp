@@ -13,10 +13,6 @@ constexpr std::size_t kMostSlots = 32;
 constexpr std::size_t kMostStateFloats = std::size_t{1} << 32;
 
 std::size_t blocks_per_slot(int blocks) { return (static_cast<std::size_t>(blocks) + kMostSlots - 1) / kMostSlots; }
-std::size_t slot_count(int blocks) {
-  const std::size_t per = blocks_per_slot(blocks);
-  return (static_cast<std::size_t>(blocks) + per - 1) / per;
-}
 
 // Calls visit(index in [batch][channels][H][W], channel, plane position) for every value.
 template <class Visit>
@@ -36,9 +32,9 @@ Rollout::Rollout(const SoftGates& gates, const RolloutShape& shape)
       channels_(gates.automaton().shape().channels),
       geometry_(shape.batch, shape.height, shape.width, gates.automaton().shape().boundary),
       block_ns_(0.15 * static_cast<double>(gates.automaton().gates_per_cell()) * kBlockCells),
-      slots_(slot_count(geometry_.blocks()), static_cast<std::size_t>(gates.gates()) * 4),
       blocks_per_slot_(blocks_per_slot(geometry_.blocks())),
       waves_(chunk_neighbours(geometry_, blocks_per_slot_)),
+      slots_(waves_.chunks(), static_cast<std::size_t>(gates.gates()) * 4),
       scratch_([&gates] { return std::make_unique<CellScratch>(gates); }) {
   if (shape.steps < 1 || shape.steps > 100'000) fail("rollout", fmt::format("{} steps", shape.steps), "1 to 100000");
   if (!(shape.fire_rate > 0 && shape.fire_rate <= 1))
@@ -123,7 +119,7 @@ void Rollout::backward(std::span<float> dc, const Pool& pool) {
     const int t = shape_.steps - 1 - static_cast<int>(step);
     const float* after = dpatch_[(t + 1) % 2].data();
     const auto scratch = scratch_.borrow();
-    AlignedVector<float> dout(static_cast<std::size_t>(channels_) * kBlockCells + 8);
+    AlignedVector<float>& dout = scratch->dout;
     each_block(chunk, [&](int b) {
       if (step == 0) {
         for (int c = 0; c < channels_; ++c)

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <thread>
 
 #include "espalier/core/clock.hpp"
 #include "espalier/core/error.hpp"
@@ -125,7 +124,7 @@ std::vector<BenchRow> run_case(const BenchCase& c, const BenchOptions& options, 
 }
 
 std::vector<int> default_threads() {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int cores = Pool::usable_cores();
   std::vector<int> threads;
   for (int t = 1; t < cores; t *= 2) threads.push_back(t);
   threads.push_back(cores);

@@ -52,6 +52,19 @@ TEST_F(WavesTest, ChunksWithoutNeighboursRunAllTheirSteps) {
   EXPECT_EQ(steps, std::vector<std::size_t>(5, 100));
 }
 
+TEST_F(WavesTest, NoStepsAreNoWork) {
+  for (const int threads : kThreadCounts)
+    Waves(ring(4)).run(0, kCostly, Pool(threads), [](std::size_t, std::size_t) { FAIL(); });
+}
+
+TEST_F(WavesTest, InsideALoopOfTheSamePoolTheyDoTheirWork) {
+  const Pool pool(3);
+  std::atomic<int> calls{0};
+  pool.for_chunks(4, 1, kCostly,
+                  [&](Chunk) { Waves(ring(5)).run(7, kCostly, pool, [&](std::size_t, std::size_t) { ++calls; }); });
+  EXPECT_EQ(calls, 4 * 5 * 7);
+}
+
 TEST_F(WavesTest, AnExceptionEndsTheRunForAnyThreadCount) {
   for (const int threads : kThreadCounts) {
     const Pool pool(threads);

@@ -48,6 +48,15 @@ TEST(ChunkNeighbours, CoverWhatCellsSee) {
     }
 }
 
+// Vectors read eight cells at a time: who writes what is read past the end of a run is a neighbour too. Rows one cell
+// wide are three places apart, so the last of one sample are read together with the first of the next.
+TEST(ChunkNeighbours, CoverWhatVectorsReadPastTheEnd) {
+  const Geometry g(2, kBlockCells, 1, Boundary::kZero);
+  ASSERT_GT(g.position(0, kBlockCells - 1, 0) + g.shift(8) + 8, g.position(1, 0, 0));
+  const auto neighbours = chunk_neighbours(g, 1);
+  EXPECT_EQ(neighbours, (std::vector<std::vector<std::uint32_t>>{{1}, {0}}));
+}
+
 TEST(ChunkNeighbours, OfALargeGridAreFew) {
   const Geometry g(1, 64, 64, Boundary::kPeriodic);
   for (const auto& list : chunk_neighbours(g, 4)) EXPECT_LE(list.size(), 4u);  // two rows a chunk

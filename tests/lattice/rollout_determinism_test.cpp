@@ -45,7 +45,8 @@ TEST(RolloutDeterminism, TheSameBitsForAnyThreadCount) {
   for (const float fire_rate : {1.0f, 0.6f})
     for (const Boundary boundary : {Boundary::kPeriodic, Boundary::kZero}) {
       const AutomatonShape shape{4, 3, {8, 4, 2}, {24, 16, 8, 4}, WiringKind::kUnique, boundary};
-      const RolloutShape rollout{3, 17, 19, 4, fire_rate};  // no whole number of blocks
+      // No whole number of blocks, several blocks a chunk, and enough work for every step to be shared.
+      const RolloutShape rollout{3, 29, 31, 4, fire_rate};
       const std::string expected = hash_of_a_step(shape, rollout, 1);
       for (const int threads : kThreadCounts)
         for (int repeat = 0; repeat < 2; ++repeat)

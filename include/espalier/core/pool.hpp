@@ -37,6 +37,8 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
+  static int usable_cores();  // those this process may run on, which may be fewer than the machine has
+
   int threads() const { return threads_; }  // as asked for
   int workers() const { return workers_; }  // as started
 
@@ -57,7 +59,7 @@ class Pool {
         run(index);
       }
     } else {
-      run_parallel(chunks, run);
+      run_parallel(chunks, std::ref(run));
     }
   }
 

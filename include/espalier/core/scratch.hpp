@@ -11,7 +11,7 @@
 
 namespace espalier {
 
-// A thread gets back the memory it had last, which is still in the cache of its core.
+// A thread gets back the memory it had last, if that is free: it may still be in the cache of its core.
 template <class T>
 class ScratchPool {
  public:
@@ -35,9 +35,9 @@ class ScratchPool {
     {
       const std::lock_guard lock(mutex_);
       if (!free_.empty()) {
-        const auto mine = std::find_if(free_.begin(), free_.end(),
+        const auto mine = std::find_if(free_.rbegin(), free_.rend(),
                                        [](const Returned& r) { return r.by == std::this_thread::get_id(); });
-        if (mine != free_.end()) std::swap(*mine, free_.back());
+        if (mine != free_.rend()) std::swap(*mine, free_.back());
         std::unique_ptr<T> item = std::move(free_.back().item);
         free_.pop_back();
         return Loan(*this, std::move(item));

@@ -13,7 +13,7 @@ namespace espalier {
 
 class Waves {
  public:
-  // neighbours[chunk]: symmetric (if a is named by b, b is named by a); the chunk itself may be left out.
+  // neighbours[chunk], without the chunk itself; symmetric: if a is named by b, b is named by a.
   explicit Waves(std::vector<std::vector<std::uint32_t>> neighbours);
 
   std::size_t chunks() const { return neighbours_.size(); }

@@ -22,6 +22,7 @@ struct CellScratch {
   AlignedVector<float> dperceived;  // of one group and kernel
   AlignedVector<float> update;      // [update inputs + all update gates][32]
   AlignedVector<float> dupdate[2];  // [widest update layer or input][32]
+  AlignedVector<float> dout;        // [C][32], for the caller: what cell_block_gather fills
 };
 
 // next = step(grid) for the cells of `block`. fire: [32] of 0 or 1, or null when every cell fires.

@@ -63,9 +63,9 @@ class Rollout {
   AlignedVector<float> fire_;       // [T][blocks][32], empty when synchronous
   AlignedVector<float> dfinal_;     // [C][plane]: gradient of the last state
   AlignedVector<float> dpatch_[2];  // [9][C][plane], of this step and the one after
-  GradientSlots slots_;
   std::size_t blocks_per_slot_;
   Waves waves_;  // a chunk is the blocks of a slot
+  GradientSlots slots_;
   ScratchPool<CellScratch> scratch_;
 };
 
