@@ -55,11 +55,12 @@ void print_table(const BenchReport& report) {
   fmt::print("\n{:<33} {:>7} {:>11} {:>11} {:>21} {:>6} {:>8} {:>7} {:>7}  {}\n", "case", "threads", "median", "best",
              "throughput", "x one", "x plain", "limit", "memory", "hash");
   for (const BenchRow& r : report.rows)
-    fmt::print("{:<33} {:>7} {:>11} {:>11} {:>21} {:>6.2f} {:>8} {:>7} {:>7}  {}\n", r.name, r.threads,
-               time_text(r.median_seconds), time_text(r.best_seconds), scaled(r.throughput) + r.unit, r.ratio_to_one,
-               or_dash(r.ratio_to_reference, fmt::format("{:.1f}", r.ratio_to_reference)),
-               or_dash(r.fraction_of_limit, fmt::format("{:.1f} %", 100 * r.fraction_of_limit)),
-               fmt::format("{:.0f} MB", r.peak_mb), r.hash_equal ? "equal" : "DIFFERENT");
+    fmt::print(
+        "{:<33} {:>7} {:>11} {:>11} {:>21} {:>6.2f} {:>8} {:>7} {:>7}  {}\n", r.name, r.threads,
+        time_text(r.median_seconds), time_text(r.best_seconds), scaled(r.throughput) + r.unit, r.ratio_to_one,
+        or_dash(r.ratio_to_reference, fmt::format("{:.{}f}", r.ratio_to_reference, r.ratio_to_reference < 10 ? 2 : 0)),
+        or_dash(r.fraction_of_limit, fmt::format("{:.1f} %", 100 * r.fraction_of_limit)),
+        fmt::format("{:.0f} MB", r.peak_mb), r.hash_equal ? "equal" : "DIFFERENT");
 }
 
 Json to_json(const BenchReport& report) {

@@ -49,9 +49,9 @@ class Stopwatch {
     runs_ = std::clamp(static_cast<int>(kSampleSeconds / std::max(seconds, 1e-9)), 1, 1'000'000);
   }
   void sample() { samples_.push_back(timed(runs_) / runs_); }
-  // After a run that is not timed: it wakes the workers and fills the caches, which the other watches left cold.
+  // After as much work that is not timed: the other watches left workers asleep, their cores slow and caches cold.
   void warm_sample() {
-    work_();
+    timed(runs_);
     sample();
   }
   const std::vector<double>& samples() const { return samples_; }

@@ -34,7 +34,7 @@ SimplifyObjective::SimplifyObjective(const SimplifyDataOptions& data, const Tran
       seed_(seed),
       use_reference_(use_reference),
       slots_(kSlots, net_.parameters().num_parameters()),
-      states_(kSlots) {
+      states_([] { return std::make_unique<TransformState>(); }) {
   // A model that rewrites to the fixed point meets its own results, so it learns from every pass of every
   // training expression; but never from an expression that is an item of another set.
   std::unordered_set<std::string> held_out;
@@ -93,8 +93,9 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const Pool& pool, Phas
       inputs.push_back(&example.input);
       edits.insert(edits.end(), example.edits.begin(), example.edits.end());
     }
+    const auto state = states_.borrow();
     losses[c.index] =
-        net_.loss_and_gradients(make_batch(inputs), edits, scale, states_[c.index], slots_.slot(c.index), one_thread());
+        net_.loss_and_gradients(make_batch(inputs), edits, scale, *state, slots_.slot(c.index), one_thread());
   });
   const double middle = seconds_now();
   slots_.add_to(parameters().gradients(), pool);

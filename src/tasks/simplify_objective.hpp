@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "espalier/core/scratch.hpp"
 #include "espalier/graph/graph_transform_net.hpp"
 #include "espalier/graph/simplify_data.hpp"
 #include "espalier/tasks/task.hpp"
@@ -42,7 +43,7 @@ class SimplifyObjective : public Objective {
   std::vector<Example> examples_;               // of data_.train
   std::vector<std::string> validation_normal_;  // what the engine says, as text
   GradientSlots slots_;
-  std::vector<TransformState> states_;  // one per slot
+  ScratchPool<TransformState> states_;  // one a worker, so that it stays in the cache of its core
   std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> order_;
 };
