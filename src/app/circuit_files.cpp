@@ -1,11 +1,10 @@
 #include "app/circuit_files.hpp"
 
-#include <filesystem>
-
 #include "espalier/circuit/import.hpp"
 #include "espalier/core/error.hpp"
 #include "espalier/io/files.hpp"
 #include "espalier/tasks/lattice_model.hpp"
+#include "espalier/train/run_folder.hpp"
 
 namespace espalier::app {
 namespace {
@@ -16,7 +15,7 @@ bool looks_like_safetensors(std::string_view bytes) { return bytes.size() > 8 &&
 }  // namespace
 
 Netlist load_circuit(const std::string& path) {
-  const std::string file = std::filesystem::is_directory(path) ? path + "/model.safetensors" : path;
+  const std::string file = RunFolder::model_file(path);
   const std::string bytes = read_text(file);
   if (!looks_like_safetensors(bytes)) return import_circuit(bytes, file);
   const LatticeModel model = load_lattice_model(file);

@@ -8,6 +8,7 @@
 #include "espalier/core/error.hpp"
 #include "espalier/io/json.hpp"
 #include "espalier/io/safetensors.hpp"
+#include "espalier/train/run_folder.hpp"
 
 namespace espalier::app {
 namespace {
@@ -56,10 +57,10 @@ void add_info_command(CLI::App& program, int&) {
   CLI::App* command = program.add_subcommand("info", "tell what is in a model or checkpoint file");
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("model", *path, "a .safetensors file")->required()->type_name("FILE");
+  command->add_option("model", *path, "a .safetensors file, or the folder of a run")->required()->type_name("FILE");
   command->add_flag("--json", *json, "print one JSON object");
   command->callback([path, json] {
-    const SafetensorsFile file = read_safetensors(*path);
+    const SafetensorsFile file = read_safetensors(RunFolder::model_file(*path));
     *json ? print_json(file) : print_table(file);
   });
 }

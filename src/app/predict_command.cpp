@@ -7,6 +7,7 @@
 
 #include "app/commands.hpp"
 #include "espalier/io/files.hpp"
+#include "espalier/train/run_folder.hpp"
 #include "tasks/table_model.hpp"
 
 namespace espalier::app {
@@ -39,7 +40,7 @@ std::string line_of(const TableSchema& schema, std::span<const float> y, bool pr
 }
 
 void predict(const PredictFlags& f) {
-  TableModel model = load_table_model(read_safetensors(f.model));
+  TableModel model = load_table_model(read_safetensors(RunFolder::model_file(f.model)));
   const CsvTable table = parse_csv(read_text(f.csv), f.csv);
   std::vector<std::size_t> rows(table.rows.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
@@ -64,7 +65,7 @@ void predict(const PredictFlags& f) {
 void add_predict_command(CLI::App& program, int&) {
   CLI::App* command = program.add_subcommand("predict", "say what a table model predicts for the rows of a CSV file");
   auto flags = std::make_shared<PredictFlags>();
-  command->add_option("model", flags->model, "model.safetensors of `espalier train table`")
+  command->add_option("model", flags->model, "what `espalier train table` made: its run's folder or model.safetensors")
       ->required()
       ->type_name("MODEL");
   command->add_option("csv", flags->csv, "rows with the columns the model was trained on")

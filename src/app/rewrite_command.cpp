@@ -5,6 +5,7 @@
 
 #include "app/commands.hpp"
 #include "espalier/core/error.hpp"
+#include "espalier/train/run_folder.hpp"
 #include "tasks/simplify_model.hpp"
 
 namespace espalier::app {
@@ -17,7 +18,7 @@ struct RewriteFlags {
 };
 
 int rewrite(const RewriteFlags& f) {
-  const SafetensorsFile file = read_safetensors(f.model);
+  const SafetensorsFile file = read_safetensors(RunFolder::model_file(f.model));
   const GraphTransformNet net = load_simplify_model(file);
   const bool shares = simplify_model_shares(file);
   Expression input = parse_expression(f.expression);
@@ -55,7 +56,8 @@ int rewrite(const RewriteFlags& f) {
 void add_rewrite_command(CLI::App& program, int& exit_code) {
   CLI::App* command = program.add_subcommand("rewrite", "simplify an expression with a trained model, pass by pass");
   auto flags = std::make_shared<RewriteFlags>();
-  command->add_option("model", flags->model, "model.safetensors of `espalier train simplify`")
+  command
+      ->add_option("model", flags->model, "what `espalier train simplify` made: its run's folder or model.safetensors")
       ->required()
       ->type_name("MODEL");
   command->add_option("expression", flags->expression, "in prefix form, e.g. '(+ (* x 1) 0)'")

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "espalier/circuit/cell.hpp"
 #include "espalier/circuit/simplify.hpp"
 #include "espalier/core/error.hpp"
 #include "espalier/io/safetensors.hpp"
 #include "espalier/tasks/config.hpp"
 #include "espalier/train/checkpoint.hpp"
+#include "espalier/train/run_folder.hpp"
 
 namespace espalier {
 namespace {
@@ -32,7 +31,7 @@ bool is_lattice_model(const SafetensorsFile& file) {
 }
 
 LatticeModel load_lattice_model(const std::string& given) {
-  const std::string path = std::filesystem::is_directory(given) ? given + "/model.safetensors" : given;
+  const std::string path = RunFolder::model_file(given);
   const SafetensorsFile file = read_safetensors(path);
   if (!is_lattice_model(file))
     fail("load model", fmt::format("{}, which holds no logic automaton", path),

@@ -24,6 +24,10 @@ constexpr const char* kCheckpoint = "checkpoint.safetensors";
 
 bool RunFolder::holds_run(const std::string& path) { return fs::exists(path + "/" + kConfig); }
 
+std::string RunFolder::model_file(const std::string& path) {
+  return fs::is_directory(path) ? path + "/model.safetensors" : path;
+}
+
 RunFolder RunFolder::create(const std::string& path, const std::string& config, bool force) {
   if (holds_run(path) && !force)
     fail("train", fmt::format("the run folder {}, which holds a run", path), "a new folder",

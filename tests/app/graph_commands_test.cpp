@@ -79,6 +79,19 @@ TEST(Rewrite, AWrongModelIsToldBy_Check) {
   EXPECT_TRUE(has(e.out, "wrong: the exact engine says")) << e.out;
 }
 
+TEST(GraphCommands, TakeTheFolderOfARunForItsModel) {
+  const std::string simplify_run = std::filesystem::path(simplify_model()).parent_path().string();
+  EXPECT_EQ(run({"rewrite", simplify_run, "(+ x 0)"}).out, run({"rewrite", simplify_model(), "(+ x 0)"}).out);
+  const TempFolder folder;
+  write(folder / "new.csv", "size,colour\n1.3,red\n9.2,blue\n");
+  const std::string table_run = std::filesystem::path(table_model()).parent_path().string();
+  EXPECT_EQ(run({"predict", table_run, folder / "new.csv"}).out, "kind\na\nb\n");
+  EXPECT_EQ(run({"info", table_run}).exit_code, 0);
+  const Ended none = run({"info", folder.path()});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_TRUE(has(none.err, "model.safetensors")) << none.err;
+}
+
 TEST(Rewrite, DotDrawsAGraphForEveryPass) {
   const Ended e = run({"rewrite", simplify_model(), "(+ x 0)", "--dot"});
   EXPECT_EQ(e.exit_code, 0) << e.err;

@@ -17,6 +17,8 @@ class RunFolder {
   // An existing run; an Error when the folder was not made by this program.
   static RunFolder open(const std::string& path);
   static bool holds_run(const std::string& path);
+  // Where a model is meant by its run's folder: the file in it; any other path as it is.
+  static std::string model_file(const std::string& path);
   // Removes the files of a run from a folder, and nothing else.
   static void clear(const std::string& path);
 
