@@ -77,7 +77,8 @@ void layer_forward(const LayerPlan& plan, const float* c, int lanes, const float
     layer_forward_over(plan, c, AnyStride{lanes}, in, out);
 }
 
-// Walks a chain: da of the next row and db of the last meet in a register, so each row of din is written once.
+// Walks a chain: da of the next row and db of the last meet in a register, so each row of din is written once. The sums
+// of a gate are finished in the middle of the next: a gate that waited for its own would hold up those behind it.
 template <int kVectors, class Stride>
 void chain_backward(const LayerPlan& plan, const LayerPlan::Chain& chain, const float* coefficients, Stride stride,
                     const float* in, const float* dout, float* din, float* dc) {
@@ -87,29 +88,31 @@ void chain_backward(const LayerPlan& plan, const LayerPlan::Chain& chain, const 
   const std::int32_t* HWY_RESTRICT gate = plan.gate.data() + chain.first;
   const float* HWY_RESTRICT row = in + chain.row * stride;
   float* HWY_RESTRICT drow = din + chain.row * stride;
-  Vec a[kVectors], carried[kVectors];
-  for (int i = 0; i < kVectors; ++i) {
-    a[i] = hn::Load(d, row + i * kWidth);
-    carried[i] = hn::Zero(d);
-  }
+  Vec carried[kVectors];
+  for (int i = 0; i < kVectors; ++i) carried[i] = hn::Zero(d);
+  PendingSums pending;
+  pending.clear();
   for (int gi = 0; gi < chain.count; ++gi, c += 4, sums += 4) {
-    row += stride;
     const float* HWY_RESTRICT o = dout + gate[gi] * stride;
     const Vec c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
     FourSums four;
     for (int i = 0; i < kVectors; ++i) {
-      const Vec b = hn::Load(d, row + i * kWidth), g = hn::Load(d, o + i * kWidth), ga = hn::Mul(g, a[i]);
+      const Vec a = hn::Load(d, row + i * kWidth), b = hn::Load(d, row + stride + i * kWidth);
+      const Vec g = hn::Load(d, o + i * kWidth), ga = hn::Mul(g, a);
       hn::Store(hn::MulAdd(g, hn::MulAdd(c3, b, c1), carried[i]), d, drow + i * kWidth);
-      carried[i] = hn::Mul(g, hn::MulAdd(c3, a[i], c2));
+      carried[i] = hn::Mul(g, hn::MulAdd(c3, a, c2));
       if (i < kParts)
         four.start(i, g, ga, b);
       else
         four.add(i % kParts, g, ga, b);
-      a[i] = b;
+      if (i == kVectors / 2 - 1 && gi > 0) pending.add_to(sums - 4);
     }
-    add_four_sums(four.s, sums);
+    if (kVectors == 1 && gi > 0) pending.add_to(sums - 4);
+    pending.take(four.s);
+    row += stride;
     drow += stride;
   }
+  if (chain.count > 0) pending.add_to(sums - 4);
   for (int i = 0; i < kVectors; ++i) hn::Store(carried[i], d, drow + i * kWidth);
 }
 

@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+
 HWY_BEFORE_NAMESPACE();
 namespace espalier {
 namespace HWY_NAMESPACE {
@@ -41,25 +43,44 @@ struct FourCoefficients {
 };
 #endif
 
-// sums[k][part] -> out[k] += ((x0+x2)+(x1+x3)) + ((x4+x6)+(x5+x7)), k = 0..3.
-HWY_INLINE void add_four_sums(const Vec (&sums)[4][kParts], float* HWY_RESTRICT out) {
-  const Tag d;
+// sums[k][part] -> out[k] += ((x0+x2)+(x1+x3)) + ((x4+x6)+(x5+x7)), k = 0..3, in two halves: what comes between them
+// does not have to wait for the long way from the sums to memory.
 #if HWY_TARGET <= HWY_AVX2 && HWY_TARGET != HWY_SCALAR
-  const Vec t0 =
-      hn::Add(hn::InterleaveLower(d, sums[0][0], sums[2][0]), hn::InterleaveUpper(d, sums[0][0], sums[2][0]));
-  const Vec t1 =
-      hn::Add(hn::InterleaveLower(d, sums[1][0], sums[3][0]), hn::InterleaveUpper(d, sums[1][0], sums[3][0]));
-  const Vec u = hn::Add(hn::InterleaveLower(d, t0, t1), hn::InterleaveUpper(d, t0, t1));
-  const hn::Half<Tag> half;
-  const auto total = hn::Add(hn::LowerHalf(half, u), hn::UpperHalf(half, u));
-  hn::Store(hn::Add(hn::Load(half, out), total), half, out);
-#else
-  for (int k = 0; k < 4; ++k) {
-    HWY_ALIGN float x[8];
-    for (int part = 0; part < kParts; ++part) hn::Store(sums[k][part], d, x + part * kWidth);
-    out[k] += ((x[0] + x[2]) + (x[1] + x[3])) + ((x[4] + x[6]) + (x[5] + x[7]));
+struct PendingSums {
+  Vec t0, t1;
+  HWY_INLINE void clear() { t0 = t1 = hn::Zero(Tag()); }
+  HWY_INLINE void take(const Vec (&sums)[4][kParts]) {
+    const Tag d;
+    t0 = hn::Add(hn::InterleaveLower(d, sums[0][0], sums[2][0]), hn::InterleaveUpper(d, sums[0][0], sums[2][0]));
+    t1 = hn::Add(hn::InterleaveLower(d, sums[1][0], sums[3][0]), hn::InterleaveUpper(d, sums[1][0], sums[3][0]));
   }
+  HWY_INLINE void add_to(float* HWY_RESTRICT out) const {
+    const Tag d;
+    const hn::Half<Tag> half;
+    const Vec u = hn::Add(hn::InterleaveLower(d, t0, t1), hn::InterleaveUpper(d, t0, t1));
+    const auto total = hn::Add(hn::LowerHalf(half, u), hn::UpperHalf(half, u));
+    hn::Store(hn::Add(hn::Load(half, out), total), half, out);
+  }
+};
+#else
+struct PendingSums {
+  HWY_ALIGN float x[4][8];
+  HWY_INLINE void clear() { std::fill_n(&x[0][0], 32, 0.0f); }
+  HWY_INLINE void take(const Vec (&sums)[4][kParts]) {
+    for (int k = 0; k < 4; ++k)
+      for (int part = 0; part < kParts; ++part) hn::Store(sums[k][part], Tag(), x[k] + part * kWidth);
+  }
+  HWY_INLINE void add_to(float* HWY_RESTRICT out) const {
+    for (int k = 0; k < 4; ++k)
+      out[k] += ((x[k][0] + x[k][2]) + (x[k][1] + x[k][3])) + ((x[k][4] + x[k][6]) + (x[k][5] + x[k][7]));
+  }
+};
 #endif
+
+HWY_INLINE void add_four_sums(const Vec (&sums)[4][kParts], float* HWY_RESTRICT out) {
+  PendingSums pending;
+  pending.take(sums);
+  pending.add_to(out);
 }
 
 // The four sums of a gate (of g, ga, gb and gab), kept as eight running sums each.
