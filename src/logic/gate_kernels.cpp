@@ -105,9 +105,8 @@ void chain_backward(const LayerPlan& plan, const LayerPlan::Chain& chain, const 
         four.start(i, g, ga, b);
       else
         four.add(i % kParts, g, ga, b);
-      if (i == kVectors / 2 - 1 && gi > 0) pending.add_to(sums - 4);
+      if (i == (kVectors - 1) / 2 && gi > 0) pending.add_to(sums - 4);
     }
-    if (kVectors == 1 && gi > 0) pending.add_to(sums - 4);
     pending.take(four.s);
     row += stride;
     drow += stride;
