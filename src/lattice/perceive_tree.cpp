@@ -1,5 +1,7 @@
 #include "espalier/lattice/perceive_tree.hpp"
 
+#include <algorithm>
+
 namespace espalier {
 namespace {
 
@@ -19,12 +21,15 @@ struct Planter {
   std::vector<std::vector<std::int32_t>> place;  // [layer][gate] among the gates of a kernel, in plan order
   PerceiveTree& tree;
 
-  void plant(int layer, int gate) {
+  void plant(int output, int layer, int gate) {
     if (layer == 0) {
       tree.neighbours.push_back(wirings[0].a[gate]);
     } else {
-      plant(layer - 1, wirings[layer].a[gate]);
-      plant(layer - 1, wirings[layer].b[gate]);
+      const int a = wirings[layer].a[gate], b = wirings[layer].b[gate];
+      plant(output, layer - 1, a);
+      plant(output, layer - 1, b);
+      if (layer == 1)
+        tree.twigs.push_back({place[1][gate], output, {place[0][a], place[0][b]}, {wirings[0].a[a], wirings[0].a[b]}});
     }
     tree.places.push_back(place[layer][gate]);
   }
@@ -46,7 +51,8 @@ std::optional<PerceiveTree> perceive_tree(const Automaton& automaton, const Perc
     planter.place.emplace_back(plan.outputs);
     for (const std::int32_t gate : plan.gate) planter.place.back()[gate] = at++;
   }
-  for (int g = 0; g < tree.outputs; ++g) planter.plant(tree.depth - 1, g);
+  for (int g = 0; g < tree.outputs; ++g) planter.plant(g, tree.depth - 1, g);
+  std::ranges::sort(tree.twigs, {}, [](const PerceiveTree::Twig& twig) { return twig.leaves[0]; });
   return tree;
 }
 

@@ -94,13 +94,13 @@ void chain_backward(const LayerPlan& plan, const LayerPlan::Chain& chain, const 
   pending.clear();
   for (int gi = 0; gi < chain.count; ++gi, c += 4, sums += 4) {
     const float* HWY_RESTRICT o = dout + gate[gi] * stride;
-    const Vec c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
+    const GateSlopes slopes(c);
     FourSums four;
     for (int i = 0; i < kVectors; ++i) {
       const Vec a = hn::Load(d, row + i * kWidth), b = hn::Load(d, row + stride + i * kWidth);
       const Vec g = hn::Load(d, o + i * kWidth), ga = hn::Mul(g, a);
-      hn::Store(hn::MulAdd(g, hn::MulAdd(c3, b, c1), carried[i]), d, drow + i * kWidth);
-      carried[i] = hn::Mul(g, hn::MulAdd(c3, a, c2));
+      hn::Store(hn::MulAdd(g, slopes.a(b), carried[i]), d, drow + i * kWidth);
+      carried[i] = hn::Mul(g, slopes.b(a));
       if (i < kParts)
         four.start(i, g, ga, b);
       else
@@ -119,14 +119,14 @@ template <bool kAccumulate, class Stride>
 HWY_INLINE void gate_backward(const float* c, Stride lanes, const float* a, const float* b, const float* dout,
                               float* da, float* db, float* dc) {
   const Tag d;
-  const Vec c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
+  const GateSlopes slopes(c);
   FourSums four;
-  for (int part = 0; part < kParts; ++part) four.clear(part);
+  four.clear();
   for (std::ptrdiff_t i = 0; i < lanes; i += 8)
     for (int part = 0; part < kParts; ++part) {
       const std::ptrdiff_t at = i + part * kWidth;
       const Vec va = hn::Load(d, a + at), vb = hn::Load(d, b + at), g = hn::Load(d, dout + at);
-      const Vec ua = hn::MulAdd(c3, vb, c1), ub = hn::MulAdd(c3, va, c2);
+      const Vec ua = slopes.a(vb), ub = slopes.b(va);
       // da and db may be the same row (both inputs from one value): db is read after da is stored.
       hn::Store(kAccumulate ? hn::MulAdd(g, ua, hn::Load(d, da + at)) : hn::Mul(g, ua), d, da + at);
       hn::Store(kAccumulate ? hn::MulAdd(g, ub, hn::Load(d, db + at)) : hn::Mul(g, ub), d, db + at);

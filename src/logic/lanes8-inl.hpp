@@ -86,8 +86,8 @@ HWY_INLINE void add_four_sums(const Vec (&sums)[4][kParts], float* HWY_RESTRICT 
 // The four sums of a gate (of g, ga, gb and gab), kept as eight running sums each.
 struct FourSums {
   Vec s[4][kParts];
-  HWY_INLINE void clear(int part) {
-    for (auto& sum : s) sum[part] = hn::Zero(Tag());
+  HWY_INLINE void clear() {
+    for (int part = 0; part < kParts; ++part) s[0][part] = s[1][part] = s[2][part] = s[3][part] = hn::Zero(Tag());
   }
   HWY_INLINE void start(int part, Vec g, Vec ga, Vec b) {
     s[0][part] = g;
@@ -101,6 +101,15 @@ struct FourSums {
     s[2][part] = hn::MulAdd(g, b, s[2][part]);
     s[3][part] = hn::MulAdd(ga, b, s[3][part]);
   }
+};
+
+// How much a gate's output changes with its inputs: c1 + c3 b with a, c2 + c3 a with b.
+struct GateSlopes {
+  Vec c1, c2, c3;
+  HWY_INLINE explicit GateSlopes(const float* c)
+      : c1(hn::Set(Tag(), c[1])), c2(hn::Set(Tag(), c[2])), c3(hn::Set(Tag(), c[3])) {}
+  HWY_INLINE Vec a(Vec b) const { return hn::MulAdd(c3, b, c1); }
+  HWY_INLINE Vec b(Vec a) const { return hn::MulAdd(c3, a, c2); }
 };
 
 }  // namespace HWY_NAMESPACE

@@ -1,19 +1,18 @@
 #include "espalier/lattice/perceive_tree.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "lattice/perceive_tree_kernels.cpp"
+#define HWY_TARGET_INCLUDE "lattice/perceive_tree_forward.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target:
 #include <hwy/highway.h>
 
-#include "espalier/lattice/geometry.hpp"
+#include "lattice/perceive_tree-inl.hpp"
 #include "logic/lanes8-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace espalier {
 namespace HWY_NAMESPACE {
 
-constexpr int kCells = kBlockCells;
 constexpr int kLanes = 16;  // walked through a tree at once: two vectors hide latency and leave registers free
 constexpr int kVectors = kLanes / kWidth;
 static_assert(kCells % kLanes == 0);
@@ -29,9 +28,6 @@ HWY_INLINE void gate(const float* HWY_RESTRICT c, const Values& a, const Values&
   const Vec c0 = four_c.get<0>(), c1 = four_c.get<1>(), c2 = four_c.get<2>(), c3 = four_c.get<3>();
   for (int i = 0; i < kVectors; ++i) out[i] = hn::MulAdd(hn::MulAdd(c3, a[i], c2), b[i], hn::MulAdd(c1, a[i], c0));
 }
-
-constexpr int gates_of(int depth) { return (1 << depth) - 1; }
-constexpr int leaves_of(int depth) { return 1 << (depth - 1); }
 
 HWY_INLINE void store(const Values& values, float* HWY_RESTRICT to) {
   for (int i = 0; i < kVectors; ++i) hn::Store(values[i], Tag(), to + i * kWidth);
@@ -53,13 +49,15 @@ struct Walk {
     if constexpr (kDepth == 1) {
       load(patch + *neighbour * row, a);
       gate(coefficients + 4 * *at, a, centre, out);
-      if (kKeep) store(out, values + *at * row);
     } else {
       constexpr int kSide = gates_of(kDepth - 1);
       value<kDepth - 1>(at, neighbour, a);
       value<kDepth - 1>(at + kSide, neighbour + leaves_of(kDepth - 1), b);
+      if (kKeep && kDepth > 2) {
+        store(a, values + at[kSide - 1] * row);
+        store(b, values + at[2 * kSide - 1] * row);
+      }
       gate(coefficients + 4 * at[2 * kSide], a, b, out);
-      if (kKeep) store(out, values + at[2 * kSide] * row);
     }
   }
 };

@@ -1,0 +1,169 @@
+#include "espalier/lattice/perceive_tree.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lattice/perceive_tree_backward.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target:
+#include <hwy/highway.h>
+
+#include "espalier/lattice/geometry.hpp"
+#include "lattice/perceive_tree-inl.hpp"
+#include "logic/lanes8-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace espalier {
+namespace HWY_NAMESPACE {
+
+// The gradient of a gate's output: rows of kCells, `stride` floats from channel to channel.
+struct GradientRows {
+  const float* first;
+  std::ptrdiff_t stride;
+};
+
+// Back through the trees of one kernel, all lanes of a gate before the next, so that its sums stay in registers.
+struct TreeBackward {
+  int channels;
+  std::ptrdiff_t row;  // from one patch row to the next, and from gate to gate of the values
+  const float* patch;
+  const float* coefficients;  // of the kernel, like the next
+  const float* values;
+  float* dvalues;
+  float* dpatch;
+  float* dc;
+
+  // Calls visit(lane, gradient, part): all lanes in eights, and these in vectors.
+  template <class Visit>
+  HWY_INLINE void each_vector(const GradientRows gradient, Visit visit) const {
+    const float* g = gradient.first;
+    for (int c = 0; c < channels; ++c, g += gradient.stride)
+      for (int eight = 0; eight < kCells; eight += 8)
+        for (int part = 0; part < kParts; ++part) {
+          const int lane = eight + part * kWidth;
+          visit(std::ptrdiff_t{c} * kCells + lane, hn::Load(Tag(), g + lane), part);
+        }
+  }
+
+  // A gate whose inputs are gates with kept values.
+  HWY_INLINE void inner(std::int32_t place, std::int32_t left, std::int32_t right, const GradientRows& gradient) {
+    const Tag d;
+    const GateSlopes slopes(coefficients + 4 * place);
+    FourSums sums;
+    sums.clear();
+    const float *HWY_RESTRICT a = values + left * row, *HWY_RESTRICT b = values + right * row;
+    float *HWY_RESTRICT da = dvalues + left * row, *HWY_RESTRICT db = dvalues + right * row;
+    each_vector(gradient, [&](std::ptrdiff_t lane, Vec g, int part) HWY_ATTR {
+      const Vec va = hn::Load(d, a + lane), vb = hn::Load(d, b + lane);
+      hn::Store(hn::Mul(g, slopes.a(vb)), d, da + lane);
+      hn::Store(hn::Mul(g, slopes.b(va)), d, db + lane);
+      sums.add(part, g, hn::Mul(g, va), vb);
+    });
+    add_four_sums(sums.s, dc + 4 * place);
+  }
+
+  // A gate that reads two leaves, whose values are made again: that is quicker than to fetch them from afar.
+  void above_leaves(const PerceiveTree::Twig& twig, const GradientRows& gradient) {
+    const Tag d;
+    const float *left = coefficients + 4 * twig.leaves[0], *right = coefficients + 4 * twig.leaves[1];
+    const GateSlopes slopes(coefficients + 4 * twig.gate), left_slopes(left), right_slopes(right);
+    const Vec left0 = hn::Set(d, left[0]), right0 = hn::Set(d, right[0]);
+    const float *HWY_RESTRICT x = patch + twig.neighbours[0] * row, *HWY_RESTRICT y = patch + twig.neighbours[1] * row,
+                              *HWY_RESTRICT centre = patch + 4 * row;
+    float *HWY_RESTRICT da = dvalues + twig.leaves[0] * row, *HWY_RESTRICT db = dvalues + twig.leaves[1] * row;
+    FourSums sums;
+    sums.clear();
+    each_vector(gradient, [&](std::ptrdiff_t lane, Vec g, int part) HWY_ATTR {
+      const Vec vx = hn::Load(d, x + lane), vy = hn::Load(d, y + lane), m = hn::Load(d, centre + lane);
+      const Vec a = hn::MulAdd(left_slopes.b(vx), m, hn::MulAdd(left_slopes.c1, vx, left0));
+      const Vec b = hn::MulAdd(right_slopes.b(vy), m, hn::MulAdd(right_slopes.c1, vy, right0));
+      hn::Store(hn::Mul(g, slopes.a(b)), d, da + lane);
+      hn::Store(hn::Mul(g, slopes.b(a)), d, db + lane);
+      sums.add(part, g, hn::Mul(g, a), b);
+    });
+    add_four_sums(sums.s, dc + 4 * twig.gate);
+  }
+
+  // The leaves themselves, two at a time: their centre gets its gradient in one go.
+  void two_leaves(const PerceiveTree::Twig& twig) {
+    const Tag d;
+    const GateSlopes left(coefficients + 4 * twig.leaves[0]), right(coefficients + 4 * twig.leaves[1]);
+    const float *HWY_RESTRICT x = patch + twig.neighbours[0] * row, *HWY_RESTRICT y = patch + twig.neighbours[1] * row,
+                              *HWY_RESTRICT centre = patch + 4 * row;
+    const float *HWY_RESTRICT dleft = dvalues + twig.leaves[0] * row,
+                              *HWY_RESTRICT dright = dvalues + twig.leaves[1] * row;
+    float *HWY_RESTRICT dx = dpatch + twig.neighbours[0] * row, *HWY_RESTRICT dy = dpatch + twig.neighbours[1] * row,
+                        *HWY_RESTRICT dcentre = dpatch + 4 * row;
+    FourSums left_sums, right_sums;
+    left_sums.clear();
+    right_sums.clear();
+    each_vector({dleft, kCells}, [&](std::ptrdiff_t lane, Vec ga, int part) HWY_ATTR {
+      const Vec gb = hn::Load(d, dright + lane);
+      const Vec vx = hn::Load(d, x + lane), vy = hn::Load(d, y + lane), m = hn::Load(d, centre + lane);
+      hn::Store(hn::MulAdd(ga, left.a(m), hn::Load(d, dx + lane)), d, dx + lane);
+      hn::Store(hn::MulAdd(gb, right.a(m), hn::Load(d, dy + lane)), d, dy + lane);
+      const Vec half = hn::MulAdd(ga, left.b(vx), hn::Load(d, dcentre + lane));
+      hn::Store(hn::MulAdd(gb, right.b(vy), half), d, dcentre + lane);
+      left_sums.add(part, ga, hn::Mul(ga, vx), m);
+      right_sums.add(part, gb, hn::Mul(gb, vy), m);
+    });
+    add_four_sums(left_sums.s, dc + 4 * twig.leaves[0]);
+    add_four_sums(right_sums.s, dc + 4 * twig.leaves[1]);
+  }
+
+  // Down to the gates above the leaves, which find their gradients in dvalues. `at`: the subtree's first gate.
+  template <int kDepth>
+  void inner_gates(const std::int32_t* at, const GradientRows& gradient) {
+    if constexpr (kDepth > 2) {
+      constexpr int kSide = gates_of(kDepth - 1);
+      const std::int32_t left = at[kSide - 1], right = at[2 * kSide - 1];
+      inner(at[2 * kSide], left, right, gradient);
+      inner_gates<kDepth - 1>(at, {dvalues + left * row, kCells});
+      inner_gates<kDepth - 1>(at + kSide, {dvalues + right * row, kCells});
+    }
+  }
+};
+
+template <int kDepth>
+void backward_trees(const PerceiveTree& tree, int kernels, const float* drows, TreeBackward walk) {
+  const std::ptrdiff_t output_rows = std::ptrdiff_t{kernels} * kCells;
+  for (int k = 0; k < kernels; ++k, drows += kCells) {
+    const auto output = [&](int o) { return GradientRows{drows + o * output_rows, tree.outputs * output_rows}; };
+    for (int o = 0; o < tree.outputs; ++o) walk.inner_gates<kDepth>(&tree.places[o * gates_of(kDepth)], output(o));
+    for (const PerceiveTree::Twig& twig : tree.twigs) {
+      walk.above_leaves(twig,
+                        kDepth == 2 ? output(twig.output) : GradientRows{walk.dvalues + twig.gate * walk.row, kCells});
+      walk.two_leaves(twig);
+    }
+    walk.coefficients += 4 * tree.gates;
+    walk.dc += 4 * tree.gates;
+    walk.values += tree.gates * walk.row;
+  }
+}
+
+void tree_backward(const PerceiveTree& t, int kernels, const float* c, int channels, const float* patch,
+                   const float* values, const float* drows, float* dvalues, float* dpatch, float* dc) {
+  const TreeBackward walk{channels, std::ptrdiff_t{channels} * kCells, patch, c, values, dvalues, dpatch, dc};
+  switch (t.depth) {
+    case 2: return backward_trees<2>(t, kernels, drows, walk);
+    case 3: return backward_trees<3>(t, kernels, drows, walk);
+    default: return backward_trees<4>(t, kernels, drows, walk);  // 8 neighbours: no deeper
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace espalier
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace espalier {
+
+HWY_EXPORT(tree_backward);
+
+void perceive_tree_backward(const PerceiveTree& tree, int kernels, const float* coefficients, int channels,
+                            const float* patch, const float* values, const float* drows, float* dvalues, float* dpatch,
+                            float* dc) {
+  HWY_DYNAMIC_DISPATCH(tree_backward)
+  (tree, kernels, coefficients, channels, patch, values, drows, dvalues, dpatch, dc);
+}
+
+}  // namespace espalier
+#endif
