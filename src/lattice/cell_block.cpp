@@ -63,12 +63,19 @@ void perceive_all(const SoftGates& gates, const Geometry& geometry, int block, c
   });
 }
 
+// Where the rows of the last update layer are when all are kept.
+float* last_update_rows(const SoftGates& gates, CellScratch& s) {
+  const AutomatonShape& shape = gates.automaton().shape();
+  return &s.update[static_cast<std::size_t>(shape.update_inputs() + gates.automaton().update_gates() - shape.channels) *
+                   L];
+}
+
 // All update layers; activations follow the input rows in s.update, one layer after the other if they are to be kept,
 // else in two places by turns. Returns the last layer's rows.
 const float* update_forward(const SoftGates& gates, Keep keep, CellScratch& s) {
   float* in = s.update.data();
   const auto& plans = gates.update_plans();
-  float* places[2] = {s.dupdate[0].data(), s.dupdate[1].data()};
+  float* places[2] = {s.spare[0].data(), s.spare[1].data()};
   for (std::size_t l = 0; l < plans.size(); ++l) {
     float* out = keep == Keep::kValues ? in + static_cast<std::ptrdiff_t>(plans[l].inputs) * L : places[l % 2];
     gate_layer_forward(plans[l], gates.coefficients(gates.update_first(static_cast<int>(l))), L, in, out);
@@ -77,20 +84,17 @@ const float* update_forward(const SoftGates& gates, Keep keep, CellScratch& s) {
   return in;
 }
 
-// From dout in s.dupdate[0] back to the update inputs; returns the buffer that holds their gradient.
-float* update_backward(const SoftGates& gates, CellScratch& s, float* dc) {
+// From the gradient in the last layer's rows back to that in the input rows, each in the place of the values.
+void update_backward(const SoftGates& gates, CellScratch& s, float* dc) {
   const auto& plans = gates.update_plans();
-  std::ptrdiff_t at = 0;
-  for (const LayerPlan& plan : plans) at += static_cast<std::ptrdiff_t>(plan.inputs) * L;
-  float *dout = s.dupdate[0].data(), *din = s.dupdate[1].data();
+  float* dout = last_update_rows(gates, s);
   for (int l = static_cast<int>(plans.size()) - 1; l >= 0; --l) {
-    at -= static_cast<std::ptrdiff_t>(plans[l].inputs) * L;
+    float* values = dout - static_cast<std::ptrdiff_t>(plans[l].inputs) * L;
     const int first = gates.update_first(l);
-    gate_layer_backward(plans[l], gates.coefficients(first), L, s.update.data() + at, dout, din,
+    gate_layer_backward(plans[l], gates.coefficients(first), L, values, dout, s.spare[0].data(),
                         dc + 4 * static_cast<std::ptrdiff_t>(first));
-    std::swap(dout, din);
+    dout = values;
   }
-  return dout;
 }
 
 }  // namespace
@@ -103,10 +107,10 @@ CellScratch::CellScratch(const SoftGates& gates) {
   patch.resize(std::size_t{9} * shape.channels * L + kSpill);
   perceived.resize(kernel_gates * shape.kernels * shape.channels * L);
   dpatch.resize(9 * lanes);
-  dperceived.resize(kernel_gates * lanes);
   update.resize(static_cast<std::size_t>(shape.update_inputs() + gates.automaton().update_gates()) * L);
   dout.resize(static_cast<std::size_t>(shape.channels) * L + kSpill);
-  for (auto& buffer : dupdate) buffer.resize(static_cast<std::size_t>(widest(shape)) * L);
+  const std::size_t rows = std::max<std::size_t>(widest(shape) * L, gates.perceive_spare_rows() * lanes);
+  for (auto& buffer : spare) buffer.resize(rows);
 }
 
 void cell_block_forward(const SoftGates& gates, const Geometry& geometry, int block, const float* grid,
@@ -131,8 +135,10 @@ void cell_block_backward(const SoftGates& gates, const Geometry& geometry, int b
   const AutomatonShape& shape = gates.automaton().shape();
   perceive_all(gates, geometry, block, grid, Keep::kValues, s);
   update_forward(gates, Keep::kValues, s);
-  for (int i = 0; i < shape.channels * L; ++i) s.dupdate[0][i] = fire ? dout[i] * fire[i % L] : dout[i];
-  const float* dinput = update_backward(gates, s, dc);
+  float* dlast = last_update_rows(gates, s);
+  for (int i = 0; i < shape.channels * L; ++i) dlast[i] = fire ? dout[i] * fire[i % L] : dout[i];
+  update_backward(gates, s, dc);
+  const float* dinput = s.update.data();
 
   each_group(gates, s, [&](const Group& group) {
     std::fill_n(s.dpatch.data(), 9 * group.lanes, 0.0f);
@@ -143,7 +149,7 @@ void cell_block_backward(const SoftGates& gates, const Geometry& geometry, int b
       centre[i] = dinput[at] + (fire ? dout[at] * (1 - fire[i % L]) : 0.0f);
     }
     gates.perceive_backward(group.channels, s.patch.data() + group.patch, s.perceived.data() + group.perceived,
-                            dinput + group.row, s.dperceived.data(), s.dpatch.data(), dc);
+                            dinput + group.row, s.spare[0].data(), s.dpatch.data(), dc);
     for (int o = 0; o < 9; ++o)
       for (int c = 0; c < group.channels; ++c)
         store_block(

@@ -1,5 +1,6 @@
 #include "espalier/lattice/perceive_layers.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "espalier/lattice/geometry.hpp"
@@ -9,17 +10,6 @@ namespace espalier {
 namespace {
 
 constexpr int L = kBlockCells;
-
-// The patch gradient of a channel is summed over kernels: the first layer adds to its input gradient.
-LayerPlan accumulating(const LayerPlan& plan) {
-  LayerPlan result;
-  result.inputs = plan.inputs;
-  result.outputs = plan.outputs;
-  result.a = plan.a;
-  result.b = plan.b;
-  result.gate = plan.gate;
-  return result;  // no chains, no pairs: all strays, no row is cleared
-}
 
 // All layers of one kernel, one after the other in `values`; returns the rows of the last.
 float* kernel_forward(const PerceiveLayers& layers, const float* coefficients, int lanes, const float* patch,
@@ -34,15 +24,20 @@ float* kernel_forward(const PerceiveLayers& layers, const float* coefficients, i
   return values - static_cast<std::ptrdiff_t>(layers.outputs()) * lanes;
 }
 
-// dvalues: room like that of the values, with the gradient of the last layer in its place.
+// The values turn into gradients, down from those of the last layer, which are already there. The patch is left to the
+// other kernels: its gradient is summed over all.
 void kernel_backward(const PerceiveLayers& layers, const float* coefficients, int lanes, const float* patch,
-                     const float* values, float* dvalues, float* dpatch, float* dc) {
+                     float* values, float* spare, float* dpatch, float* dc) {
   std::ptrdiff_t gate = layers.gates;
   for (std::size_t l = layers.plans.size(); l-- > 0;) {
-    gate -= layers.plans[l].outputs;
-    const std::ptrdiff_t below = l ? (gate - layers.plans[l - 1].outputs) * lanes : 0;
-    gate_layer_backward(layers.plans[l], coefficients + 4 * gate, lanes, l ? values + below : patch,
-                        dvalues + gate * lanes, l ? dvalues + below : dpatch, dc + 4 * gate);
+    const LayerPlan& plan = layers.plans[l];
+    gate -= plan.outputs;
+    const float* dout = values + gate * lanes;
+    if (l == 0)
+      gate_layer_backward_adding(plan, coefficients + 4 * gate, lanes, patch, dout, dpatch, dc + 4 * gate);
+    else
+      gate_layer_backward(plan, coefficients + 4 * gate, lanes, values + (gate - plan.inputs) * lanes, dout, spare,
+                          dc + 4 * gate);
   }
 }
 
@@ -60,8 +55,7 @@ void each_output(const PerceiveLayers& layers, int kernels, int kernel, int chan
 PerceiveLayers perceive_layers(const Automaton& automaton) {
   PerceiveLayers layers;
   for (const Wiring& wiring : automaton.perceive()) {
-    const LayerPlan plan = plan_layer(wiring);
-    layers.plans.push_back(layers.plans.empty() ? accumulating(plan) : plan);
+    layers.plans.push_back(plan_layer(wiring));
     layers.gates += wiring.outputs();
   }
   return layers;
@@ -80,19 +74,25 @@ void perceive_layers_forward(const PerceiveLayers& layers, int kernels, const fl
 }
 
 void perceive_layers_backward(const PerceiveLayers& layers, int kernels, const float* coefficients, int channels,
-                              const float* patch, const float* values, const float* drows, float* dvalues,
-                              float* dpatch, float* dc) {
+                              const float* patch, float* values, const float* drows, float* spare, float* dpatch,
+                              float* dc) {
   const int lanes = channels * L;
-  float* dlast = dvalues + static_cast<std::ptrdiff_t>(layers.gates - layers.outputs()) * lanes;
   for (int k = 0; k < kernels; ++k) {
+    float* last = values + static_cast<std::ptrdiff_t>(layers.gates - layers.outputs()) * lanes;
     each_output(layers, kernels, k, channels, [&](std::ptrdiff_t own, std::ptrdiff_t row) {
-      std::memcpy(dlast + own, drows + row, sizeof(float) * L);
+      std::memcpy(last + own, drows + row, sizeof(float) * L);
     });
-    kernel_backward(layers, coefficients, lanes, patch, values, dvalues, dpatch, dc);
+    kernel_backward(layers, coefficients, lanes, patch, values, spare, dpatch, dc);
     coefficients += 4 * static_cast<std::ptrdiff_t>(layers.gates);
     values += static_cast<std::ptrdiff_t>(layers.gates) * lanes;
     dc += 4 * static_cast<std::ptrdiff_t>(layers.gates);
   }
+}
+
+int perceive_spare_rows(const PerceiveLayers& layers) {
+  std::size_t rows = 2;  // what a tree needs
+  for (std::size_t l = 1; l < layers.plans.size(); ++l) rows = std::max(rows, layers.plans[l].shared_rows.size());
+  return static_cast<int>(rows);
 }
 
 }  // namespace espalier

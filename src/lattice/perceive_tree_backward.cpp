@@ -26,8 +26,8 @@ struct TreeBackward {
   std::ptrdiff_t row;  // from one patch row to the next, and from gate to gate of the values
   const float* patch;
   const float* coefficients;  // of the kernel, like the next
-  const float* values;
-  float* dvalues;
+  float* values;              // turn into gradients
+  float* spare;
   float* dpatch;
   float* dc;
 
@@ -49,12 +49,11 @@ struct TreeBackward {
     const GateSlopes slopes(coefficients + 4 * place);
     FourSums sums;
     sums.clear();
-    const float *HWY_RESTRICT a = values + left * row, *HWY_RESTRICT b = values + right * row;
-    float *HWY_RESTRICT da = dvalues + left * row, *HWY_RESTRICT db = dvalues + right * row;
+    float *HWY_RESTRICT a = values + left * row, *HWY_RESTRICT b = values + right * row;
     each_vector(gradient, [&](std::ptrdiff_t lane, Vec g, int part) HWY_ATTR {
       const Vec va = hn::Load(d, a + lane), vb = hn::Load(d, b + lane);
-      hn::Store(hn::Mul(g, slopes.a(vb)), d, da + lane);
-      hn::Store(hn::Mul(g, slopes.b(va)), d, db + lane);
+      hn::Store(hn::Mul(g, slopes.a(vb)), d, a + lane);
+      hn::Store(hn::Mul(g, slopes.b(va)), d, b + lane);
       sums.add(part, g, hn::Mul(g, va), vb);
     });
     add_four_sums(sums.s, dc + 4 * place);
@@ -68,7 +67,7 @@ struct TreeBackward {
     const Vec left0 = hn::Set(d, left[0]), right0 = hn::Set(d, right[0]);
     const float *HWY_RESTRICT x = patch + twig.neighbours[0] * row, *HWY_RESTRICT y = patch + twig.neighbours[1] * row,
                               *HWY_RESTRICT centre = patch + 4 * row;
-    float *HWY_RESTRICT da = dvalues + twig.leaves[0] * row, *HWY_RESTRICT db = dvalues + twig.leaves[1] * row;
+    float *HWY_RESTRICT da = spare, *HWY_RESTRICT db = spare + row;
     FourSums sums;
     sums.clear();
     each_vector(gradient, [&](std::ptrdiff_t lane, Vec g, int part) HWY_ATTR {
@@ -82,14 +81,13 @@ struct TreeBackward {
     add_four_sums(sums.s, dc + 4 * twig.gate);
   }
 
-  // The leaves themselves, two at a time: their centre gets its gradient in one go.
+  // The leaves themselves, two at a time: their centre gets its gradient in one go. above_leaves left theirs in spare.
   void two_leaves(const PerceiveTree::Twig& twig) {
     const Tag d;
     const GateSlopes left(coefficients + 4 * twig.leaves[0]), right(coefficients + 4 * twig.leaves[1]);
     const float *HWY_RESTRICT x = patch + twig.neighbours[0] * row, *HWY_RESTRICT y = patch + twig.neighbours[1] * row,
                               *HWY_RESTRICT centre = patch + 4 * row;
-    const float *HWY_RESTRICT dleft = dvalues + twig.leaves[0] * row,
-                              *HWY_RESTRICT dright = dvalues + twig.leaves[1] * row;
+    const float *HWY_RESTRICT dleft = spare, *HWY_RESTRICT dright = spare + row;
     float *HWY_RESTRICT dx = dpatch + twig.neighbours[0] * row, *HWY_RESTRICT dy = dpatch + twig.neighbours[1] * row,
                         *HWY_RESTRICT dcentre = dpatch + 4 * row;
     FourSums left_sums, right_sums;
@@ -109,15 +107,16 @@ struct TreeBackward {
     add_four_sums(right_sums.s, dc + 4 * twig.leaves[1]);
   }
 
-  // Down to the gates above the leaves, which find their gradients in dvalues. `at`: the subtree's first gate.
+  // Down to the gates above the leaves, which find their gradients in the place of their values. `at`: the subtree's
+  // first gate.
   template <int kDepth>
   void inner_gates(const std::int32_t* at, const GradientRows& gradient) {
     if constexpr (kDepth > 2) {
       constexpr int kSide = gates_of(kDepth - 1);
       const std::int32_t left = at[kSide - 1], right = at[2 * kSide - 1];
       inner(at[2 * kSide], left, right, gradient);
-      inner_gates<kDepth - 1>(at, {dvalues + left * row, kCells});
-      inner_gates<kDepth - 1>(at + kSide, {dvalues + right * row, kCells});
+      inner_gates<kDepth - 1>(at, {values + left * row, kCells});
+      inner_gates<kDepth - 1>(at + kSide, {values + right * row, kCells});
     }
   }
 };
@@ -130,7 +129,7 @@ void backward_trees(const PerceiveTree& tree, int kernels, const float* drows, T
     for (int o = 0; o < tree.outputs; ++o) walk.inner_gates<kDepth>(&tree.places[o * gates_of(kDepth)], output(o));
     for (const PerceiveTree::Twig& twig : tree.twigs) {
       walk.above_leaves(twig,
-                        kDepth == 2 ? output(twig.output) : GradientRows{walk.dvalues + twig.gate * walk.row, kCells});
+                        kDepth == 2 ? output(twig.output) : GradientRows{walk.values + twig.gate * walk.row, kCells});
       walk.two_leaves(twig);
     }
     walk.coefficients += 4 * tree.gates;
@@ -139,9 +138,9 @@ void backward_trees(const PerceiveTree& tree, int kernels, const float* drows, T
   }
 }
 
-void tree_backward(const PerceiveTree& t, int kernels, const float* c, int channels, const float* patch,
-                   const float* values, const float* drows, float* dvalues, float* dpatch, float* dc) {
-  const TreeBackward walk{channels, std::ptrdiff_t{channels} * kCells, patch, c, values, dvalues, dpatch, dc};
+void tree_backward(const PerceiveTree& t, int kernels, const float* c, int channels, const float* patch, float* values,
+                   const float* drows, float* spare, float* dpatch, float* dc) {
+  const TreeBackward walk{channels, std::ptrdiff_t{channels} * kCells, patch, c, values, spare, dpatch, dc};
   switch (t.depth) {
     case 2: return backward_trees<2>(t, kernels, drows, walk);
     case 3: return backward_trees<3>(t, kernels, drows, walk);
@@ -159,10 +158,10 @@ namespace espalier {
 HWY_EXPORT(tree_backward);
 
 void perceive_tree_backward(const PerceiveTree& tree, int kernels, const float* coefficients, int channels,
-                            const float* patch, const float* values, const float* drows, float* dvalues, float* dpatch,
+                            const float* patch, float* values, const float* drows, float* spare, float* dpatch,
                             float* dc) {
   HWY_DYNAMIC_DISPATCH(tree_backward)
-  (tree, kernels, coefficients, channels, patch, values, drows, dvalues, dpatch, dc);
+  (tree, kernels, coefficients, channels, patch, values, drows, spare, dpatch, dc);
 }
 
 }  // namespace espalier

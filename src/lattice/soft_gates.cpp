@@ -77,12 +77,12 @@ void SoftGates::perceive_rows(int channels, const float* patch, float* values, f
   perceive_forward(channels, patch, tree_ ? nullptr : values, rows);
 }
 
-void SoftGates::perceive_backward(int channels, const float* patch, const float* values, const float* drows,
-                                  float* dvalues, float* dpatch, float* dc) const {
+void SoftGates::perceive_backward(int channels, const float* patch, float* values, const float* drows, float* spare,
+                                  float* dpatch, float* dc) const {
   if (tree_ && tree_->depth > 1)
     return perceive_tree_backward(*tree_, automaton_.shape().kernels, coefficients(), channels, patch, values, drows,
-                                  dvalues, dpatch, dc);
-  perceive_layers_backward(layers_, automaton_.shape().kernels, coefficients(), channels, patch, values, drows, dvalues,
+                                  spare, dpatch, dc);
+  perceive_layers_backward(layers_, automaton_.shape().kernels, coefficients(), channels, patch, values, drows, spare,
                            dpatch, dc);
 }
 

@@ -77,42 +77,42 @@ void layer_forward(const LayerPlan& plan, const float* c, int lanes, const float
     layer_forward_over(plan, c, AnyStride{lanes}, in, out);
 }
 
-// Walks a chain: da of the next row and db of the last meet in a register, so each row of din is written once. The sums
-// of a gate are finished in the middle of the next: a gate that waited for its own would hold up those behind it.
+// Walks a chain: da of the next row and db of the last meet in a register, so each gradient is written once, over the
+// value that is no longer needed. The sums of a gate are finished in the middle of the next: a gate that waited for its
+// own would hold up those behind it.
 template <int kVectors, class Stride>
 void chain_backward(const LayerPlan& plan, const LayerPlan::Chain& chain, const float* coefficients, Stride stride,
-                    const float* in, const float* dout, float* din, float* dc) {
+                    float* values, const float* dout, float* dc) {
   const Tag d;
   const float* HWY_RESTRICT c = coefficients + 4 * chain.first;
   float* HWY_RESTRICT sums = dc + 4 * chain.first;
   const std::int32_t* HWY_RESTRICT gate = plan.gate.data() + chain.first;
-  const float* HWY_RESTRICT row = in + chain.row * stride;
-  float* HWY_RESTRICT drow = din + chain.row * stride;
+  float* HWY_RESTRICT row = values + chain.row * stride;
   Vec carried[kVectors];
   for (int i = 0; i < kVectors; ++i) carried[i] = hn::Zero(d);
-  PendingSums pending;
-  pending.clear();
+  PendingSums pending(sums);
   for (int gi = 0; gi < chain.count; ++gi, c += 4, sums += 4) {
     const float* HWY_RESTRICT o = dout + gate[gi] * stride;
     const GateSlopes slopes(c);
     FourSums four;
     for (int i = 0; i < kVectors; ++i) {
       const Vec a = hn::Load(d, row + i * kWidth), b = hn::Load(d, row + stride + i * kWidth);
-      const Vec g = hn::Load(d, o + i * kWidth), ga = hn::Mul(g, a);
-      hn::Store(hn::MulAdd(g, slopes.a(b), carried[i]), d, drow + i * kWidth);
+      Vec g = hn::Load(d, o + i * kWidth);
+      if (i == kVectors / 2) pending.wait_for(g);
+      const Vec ga = hn::Mul(g, a);
+      hn::Store(hn::MulAdd(g, slopes.a(b), carried[i]), d, row + i * kWidth);
       carried[i] = hn::Mul(g, slopes.b(a));
       if (i < kParts)
         four.start(i, g, ga, b);
       else
         four.add(i % kParts, g, ga, b);
-      if (i == (kVectors - 1) / 2 && gi > 0) pending.add_to(sums - 4);
+      if (i == kVectors / 2) pending.finish();
     }
-    pending.take(four.s);
+    pending.take(four.s, sums);
     row += stride;
-    drow += stride;
   }
-  if (chain.count > 0) pending.add_to(sums - 4);
-  for (int i = 0; i < kVectors; ++i) hn::Store(carried[i], d, drow + i * kWidth);
+  pending.finish();
+  for (int i = 0; i < kVectors; ++i) hn::Store(carried[i], d, row + i * kWidth);
 }
 
 template <bool kAccumulate, class Stride>
@@ -136,33 +136,45 @@ HWY_INLINE void gate_backward(const float* c, Stride lanes, const float* a, cons
 }
 
 template <class Stride>
-void layer_backward_over(const LayerPlan& plan, const float* c, Stride stride, const float* in, const float* dout,
-                         float* din, float* dc) {
+void layer_backward_over(const LayerPlan& plan, const float* c, Stride stride, float* values, const float* dout,
+                         float* spare, float* dc) {
   const std::ptrdiff_t lanes = stride;
-  for (const std::int32_t row : plan.unowned_rows) std::memset(din + row * stride, 0, sizeof(float) * lanes);
+  for (std::size_t i = 0; i < plan.shared_rows.size(); ++i)
+    std::memcpy(spare + i * lanes, values + plan.shared_rows[i] * stride, sizeof(float) * lanes);
+  for (const std::int32_t row : plan.unowned_rows) std::memset(values + row * stride, 0, sizeof(float) * lanes);
   for (const LayerPlan::Chain& chain : plan.chains) {
     std::ptrdiff_t lane = 0;
     for (; lane + 32 <= lanes; lane += 32)
-      chain_backward<32 / kWidth>(plan, chain, c, stride, in + lane, dout + lane, din + lane, dc);
-    for (; lane < lanes; lane += 8)
-      chain_backward<8 / kWidth>(plan, chain, c, stride, in + lane, dout + lane, din + lane, dc);
+      chain_backward<32 / kWidth>(plan, chain, c, stride, values + lane, dout + lane, dc);
+    for (; lane < lanes; lane += 8) chain_backward<8 / kWidth>(plan, chain, c, stride, values + lane, dout + lane, dc);
   }
   for (int g = plan.pairs_first; g < plan.outputs; ++g) {
-    const float *a = in + plan.a[g] * stride, *b = in + plan.b[g] * stride, *o = dout + plan.gate[g] * stride;
-    float *da = din + plan.a[g] * stride, *db = din + plan.b[g] * stride;
-    if (g < plan.strays_first)
-      gate_backward<false>(c + 4 * g, stride, a, b, o, da, db, dc + 4 * g);
-    else
-      gate_backward<true>(c + 4 * g, stride, a, b, o, da, db, dc + 4 * g);
+    const float* o = dout + plan.gate[g] * stride;
+    float *a = values + plan.a[g] * stride, *b = values + plan.b[g] * stride;
+    if (g < plan.strays_first) {
+      gate_backward<false>(c + 4 * g, stride, a, b, o, a, b, dc + 4 * g);
+    } else {
+      const int stray = g - plan.strays_first;
+      gate_backward<true>(c + 4 * g, stride, spare + plan.shared_a[stray] * stride,
+                          spare + plan.shared_b[stray] * stride, o, a, b, dc + 4 * g);
+    }
   }
 }
 
-void layer_backward(const LayerPlan& plan, const float* c, int lanes, const float* in, const float* dout, float* din,
+void layer_backward(const LayerPlan& plan, const float* c, int lanes, float* values, const float* dout, float* spare,
                     float* dc) {
   if (lanes == BlockStride::value)
-    layer_backward_over(plan, c, BlockStride(), in, dout, din, dc);
+    layer_backward_over(plan, c, BlockStride(), values, dout, spare, dc);
   else
-    layer_backward_over(plan, c, AnyStride{lanes}, in, dout, din, dc);
+    layer_backward_over(plan, c, AnyStride{lanes}, values, dout, spare, dc);
+}
+
+void layer_backward_adding(const LayerPlan& plan, const float* c, int lanes, const float* in, const float* dout,
+                           float* din, float* dc) {
+  const AnyStride stride{lanes};
+  for (int g = 0; g < plan.outputs; ++g)
+    gate_backward<true>(c + 4 * g, stride, in + plan.a[g] * stride, in + plan.b[g] * stride,
+                        dout + plan.gate[g] * stride, din + plan.a[g] * stride, din + plan.b[g] * stride, dc + 4 * g);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -174,14 +186,20 @@ namespace espalier {
 
 HWY_EXPORT(layer_forward);
 HWY_EXPORT(layer_backward);
+HWY_EXPORT(layer_backward_adding);
 
 void gate_layer_forward(const LayerPlan& plan, const float* coefficients, int lanes, const float* in, float* out) {
   HWY_DYNAMIC_DISPATCH(layer_forward)(plan, coefficients, lanes, in, out);
 }
 
-void gate_layer_backward(const LayerPlan& plan, const float* coefficients, int lanes, const float* in,
-                         const float* dout, float* din, float* dc) {
-  HWY_DYNAMIC_DISPATCH(layer_backward)(plan, coefficients, lanes, in, dout, din, dc);
+void gate_layer_backward(const LayerPlan& plan, const float* coefficients, int lanes, float* values, const float* dout,
+                         float* spare, float* dc) {
+  HWY_DYNAMIC_DISPATCH(layer_backward)(plan, coefficients, lanes, values, dout, spare, dc);
+}
+
+void gate_layer_backward_adding(const LayerPlan& plan, const float* coefficients, int lanes, const float* in,
+                                const float* dout, float* din, float* dc) {
+  HWY_DYNAMIC_DISPATCH(layer_backward_adding)(plan, coefficients, lanes, in, dout, din, dc);
 }
 
 }  // namespace espalier

@@ -9,8 +9,6 @@
 
 #include <hwy/highway.h>
 
-#include <algorithm>
-
 HWY_BEFORE_NAMESPACE();
 namespace espalier {
 namespace HWY_NAMESPACE {
@@ -48,13 +46,17 @@ struct FourCoefficients {
 #if HWY_TARGET <= HWY_AVX2 && HWY_TARGET != HWY_SCALAR
 struct PendingSums {
   Vec t0, t1;
-  HWY_INLINE void clear() { t0 = t1 = hn::Zero(Tag()); }
-  HWY_INLINE void take(const Vec (&sums)[4][kParts]) {
+  float* out;
+  HWY_INLINE explicit PendingSums(float* nothing_to) : t0(hn::Zero(Tag())), t1(t0), out(nothing_to) {}
+  HWY_INLINE void take(const Vec (&sums)[4][kParts], float* to) {
     const Tag d;
+    out = to;
     t0 = hn::Add(hn::InterleaveLower(d, sums[0][0], sums[2][0]), hn::InterleaveUpper(d, sums[0][0], sums[2][0]));
     t1 = hn::Add(hn::InterleaveLower(d, sums[1][0], sums[3][0]), hn::InterleaveUpper(d, sums[1][0], sums[3][0]));
   }
-  HWY_INLINE void add_to(float* HWY_RESTRICT out) const {
+  // Keeps the compiler, which knows no better place than the earliest, from finishing before it has v.
+  HWY_INLINE void wait_for(Vec& v) { asm("" : "+x"(t0.raw), "+x"(t1.raw), "+x"(v.raw)); }
+  HWY_INLINE void finish() const {
     const Tag d;
     const hn::Half<Tag> half;
     const Vec u = hn::Add(hn::InterleaveLower(d, t0, t1), hn::InterleaveUpper(d, t0, t1));
@@ -64,23 +66,26 @@ struct PendingSums {
 };
 #else
 struct PendingSums {
-  HWY_ALIGN float x[4][8];
-  HWY_INLINE void clear() { std::fill_n(&x[0][0], 32, 0.0f); }
-  HWY_INLINE void take(const Vec (&sums)[4][kParts]) {
+  HWY_ALIGN float x[4][8] = {};
+  float* out;
+  HWY_INLINE explicit PendingSums(float* nothing_to) : out(nothing_to) {}
+  HWY_INLINE void take(const Vec (&sums)[4][kParts], float* to) {
+    out = to;
     for (int k = 0; k < 4; ++k)
       for (int part = 0; part < kParts; ++part) hn::Store(sums[k][part], Tag(), x[k] + part * kWidth);
   }
-  HWY_INLINE void add_to(float* HWY_RESTRICT out) const {
+  HWY_INLINE void wait_for(Vec&) {}
+  HWY_INLINE void finish() const {
     for (int k = 0; k < 4; ++k)
       out[k] += ((x[k][0] + x[k][2]) + (x[k][1] + x[k][3])) + ((x[k][4] + x[k][6]) + (x[k][5] + x[k][7]));
   }
 };
 #endif
 
-HWY_INLINE void add_four_sums(const Vec (&sums)[4][kParts], float* HWY_RESTRICT out) {
-  PendingSums pending;
-  pending.take(sums);
-  pending.add_to(out);
+HWY_INLINE void add_four_sums(const Vec (&sums)[4][kParts], float* out) {
+  PendingSums pending(out);
+  pending.take(sums, out);
+  pending.finish();
 }
 
 // The four sums of a gate (of g, ga, gb and gab), kept as eight running sums each.

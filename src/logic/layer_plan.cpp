@@ -44,6 +44,19 @@ LayerPlan plan_layer(const Wiring& wiring) {
     if (!placed[g]) place(g);
   for (int row = 0; row < wiring.inputs; ++row)
     if (!owned[row]) plan.unowned_rows.push_back(row);
+
+  std::vector<std::int32_t> shared(wiring.inputs, -1);
+  const auto share = [&](int row) {
+    if (shared[row] < 0) {
+      shared[row] = static_cast<std::int32_t>(plan.shared_rows.size());
+      plan.shared_rows.push_back(row);
+    }
+    return shared[row];
+  };
+  for (int g = plan.strays_first; g < gates; ++g) {
+    plan.shared_a.push_back(share(plan.a[g]));
+    plan.shared_b.push_back(share(plan.b[g]));
+  }
   return plan;
 }
 

@@ -73,8 +73,7 @@ TEST(LatticeDeterminism, TheGradientOfABlockIsAPureFunction) {
     AlignedVector<float> patch1(9 * 6 * plane), patch2(9 * 6 * plane);
     AlignedVector<float> dc1(static_cast<std::size_t>(p.gates.gates()) * 4), dc2 = dc1;
     CellScratch fresh(p.gates), used(p.gates);
-    for (auto* buffer : {&used.patch, &used.perceived, &used.dpatch, &used.dperceived, &used.update, &used.dupdate[0],
-                         &used.dupdate[1]})
+    for (auto* buffer : {&used.patch, &used.perceived, &used.dpatch, &used.update, &used.spare[0], &used.spare[1]})
       std::fill(buffer->begin(), buffer->end(), 1e30f);  // what an earlier block left behind must not matter
     cell_block_backward(p.gates, geometry, block, grid.data(), fire.data(), dout.data(), fresh, patch1.data(),
                         dc1.data());

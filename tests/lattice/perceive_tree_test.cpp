@@ -39,10 +39,10 @@ struct Problem {
 
   template <class Forward, class Backward>
   Way run(Forward forward, Backward backward) const {
-    AlignedVector<float> values(layers.gates * kKernels * lanes), dvalues(layers.gates * lanes);
+    AlignedVector<float> values(layers.gates * kKernels * lanes), spare(perceive_spare_rows(layers) * lanes);
     Way way{AlignedVector<float>(drows.size()), start_dpatch, start_dc};
     forward(kKernels, coefficients.data(), channels, patch.data(), values.data(), way.rows.data());
-    backward(kKernels, coefficients.data(), channels, patch.data(), values.data(), drows.data(), dvalues.data(),
+    backward(kKernels, coefficients.data(), channels, patch.data(), values.data(), drows.data(), spare.data(),
              way.dpatch.data(), way.dc.data());
     return way;
   }

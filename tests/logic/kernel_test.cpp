@@ -18,6 +18,7 @@ struct LayerCase {
   LayerPlan plan;
   int lanes;
   AlignedVector<float> in, dout, coefficients;  // coefficients in plan order
+  AlignedVector<float> spare;
 
   LayerCase(Wiring w, int lanes_) : wiring(std::move(w)), plan(plan_layer(wiring)), lanes(lanes_) {
     const Random r(17, Purpose::kData, static_cast<std::uint32_t>(lanes));
@@ -28,6 +29,7 @@ struct LayerCase {
     fill(in, static_cast<std::size_t>(wiring.inputs) * lanes);
     fill(dout, static_cast<std::size_t>(wiring.outputs()) * lanes);
     fill(coefficients, static_cast<std::size_t>(wiring.outputs()) * 4);
+    spare.resize(plan.shared_rows.size() * lanes);
   }
 };
 
@@ -59,13 +61,19 @@ TEST(GateKernels, AgreeWithPlainLoopsOnEveryVectorWidth) {
         }
       }
       for_each_target([&] {
-        AlignedVector<float> got_out(c.dout.size()), got_din(c.in.size(), 99.0f), got_dc(dc.size());
+        AlignedVector<float> got_out(c.dout.size()), got_din = c.in, got_dc(dc.size());
         gate_layer_forward(c.plan, c.coefficients.data(), lanes, c.in.data(), got_out.data());
-        gate_layer_backward(c.plan, c.coefficients.data(), lanes, c.in.data(), c.dout.data(), got_din.data(),
+        gate_layer_backward(c.plan, c.coefficients.data(), lanes, got_din.data(), c.dout.data(), c.spare.data(),
                             got_dc.data());
         for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(got_out[i], out[i], 1e-5) << i;
         for (std::size_t i = 0; i < din.size(); ++i) ASSERT_NEAR(got_din[i], din[i], 1e-5) << i;
         for (std::size_t i = 0; i < dc.size(); ++i) ASSERT_NEAR(got_dc[i], dc[i], kTolerance * (1 + scale[i])) << i;
+
+        AlignedVector<float> added_din(c.in.size(), 1.0f), added_dc(dc.size());
+        gate_layer_backward_adding(c.plan, c.coefficients.data(), lanes, c.in.data(), c.dout.data(), added_din.data(),
+                                   added_dc.data());
+        for (std::size_t i = 0; i < din.size(); ++i) ASSERT_NEAR(added_din[i], 1 + din[i], 1e-5) << i;
+        for (std::size_t i = 0; i < dc.size(); ++i) ASSERT_NEAR(added_dc[i], dc[i], kTolerance * (1 + scale[i])) << i;
       });
     }
 }
@@ -77,8 +85,8 @@ TEST(GateKernels, WidthsWithFusedMultiplyAddGiveTheSameBits) {
   for (const std::int64_t target : {std::int64_t{HWY_AVX2}, std::int64_t{HWY_AVX3}}) {
     if (!(hwy::SupportedTargets() & target)) continue;
     hwy::SetSupportedTargetsForTest(target);
-    AlignedVector<float> dc(256 * 4), din(c.in.size());
-    gate_layer_backward(c.plan, c.coefficients.data(), c.lanes, c.in.data(), c.dout.data(), din.data(), dc.data());
+    AlignedVector<float> dc(256 * 4), din = c.in;
+    gate_layer_backward(c.plan, c.coefficients.data(), c.lanes, din.data(), c.dout.data(), c.spare.data(), dc.data());
     if (compared++ == 0) {
       first_dc = dc;
       first_din = din;
@@ -144,6 +152,10 @@ TEST(LayerPlan, PlacesEveryGateOnceAndOwnsRowsOnce) {
     for (int e = plan.pairs_first; e < plan.strays_first; ++e) ++owned.at(plan.a[e]), ++owned.at(plan.b[e]);
     for (const int row : plan.unowned_rows) ++owned.at(row);
     for (const int n : owned) EXPECT_EQ(n, 1);
+    for (int e = plan.strays_first; e < w.outputs(); ++e) {
+      EXPECT_EQ(plan.shared_rows.at(plan.shared_a.at(e - plan.strays_first)), plan.a[e]);
+      EXPECT_EQ(plan.shared_rows.at(plan.shared_b.at(e - plan.strays_first)), plan.b[e]);
+    }
   }
 }
 

@@ -15,14 +15,13 @@ namespace espalier {
 // Working memory of one block: the activations of its cells. Recomputed in the backward pass, never stored.
 struct CellScratch {
   CellScratch(const SoftGates& gates);
-  int group_channels;               // channels perceived together, so that their rows stay in L1
-  AlignedVector<float> patch;       // group by group: [9][channels][32]
-  AlignedVector<float> perceived;   // group by group: all gates of all perception kernels
-  AlignedVector<float> dpatch;      // of one group
-  AlignedVector<float> dperceived;  // of one group and kernel
-  AlignedVector<float> update;      // [update inputs + all update gates][32]
-  AlignedVector<float> dupdate[2];  // [widest update layer or input][32]
-  AlignedVector<float> dout;        // [C][32], for the caller: what cell_block_gather fills
+  int group_channels;              // channels perceived together, so that their rows stay in L1
+  AlignedVector<float> patch;      // group by group: [9][channels][32]
+  AlignedVector<float> perceived;  // group by group: all gates of all perception kernels
+  AlignedVector<float> dpatch;     // of one group
+  AlignedVector<float> update;     // [update inputs + all update gates][32]
+  AlignedVector<float> spare[2];   // [widest update layer or input][32], or what the perception of a group needs
+  AlignedVector<float> dout;       // [C][32], for the caller: what cell_block_gather fills
 };
 
 // next = step(grid) for the cells of `block`. fire: [32] of 0 or 1, or null when every cell fires.

@@ -23,9 +23,11 @@ PerceiveLayers perceive_layers(const Automaton& automaton);
 //   patch: [9][channels][cells]   values: [kernels][gates][channels][cells]   rows: [channels][outputs][kernels][cells]
 void perceive_layers_forward(const PerceiveLayers& layers, int kernels, const float* coefficients, int channels,
                              const float* patch, float* values, float* rows);
-// Adds to dpatch and to dc: [kernels][gates][4]. dvalues is working memory: [gates][channels][cells].
+// Adds to dpatch and to dc: [kernels][gates][4]; spoils the values. spare: [perceive_spare_rows][channels][cells], to
+// work in.
 void perceive_layers_backward(const PerceiveLayers& layers, int kernels, const float* coefficients, int channels,
-                              const float* patch, const float* values, const float* drows, float* dvalues,
-                              float* dpatch, float* dc);
+                              const float* patch, float* values, const float* drows, float* spare, float* dpatch,
+                              float* dc);
+int perceive_spare_rows(const PerceiveLayers& layers);
 
 }  // namespace espalier

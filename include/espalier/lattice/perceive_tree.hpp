@@ -33,7 +33,7 @@ void perceive_tree_forward(const PerceiveTree& tree, int kernels, const float* c
                            const float* patch, float* values, float* rows);
 // The same as perceive_layers_backward, for trees of two layers at least.
 void perceive_tree_backward(const PerceiveTree& tree, int kernels, const float* coefficients, int channels,
-                            const float* patch, const float* values, const float* drows, float* dvalues, float* dpatch,
+                            const float* patch, float* values, const float* drows, float* spare, float* dpatch,
                             float* dc);
 
 }  // namespace espalier

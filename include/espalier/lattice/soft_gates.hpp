@@ -53,9 +53,10 @@ class SoftGates {
   void perceive_forward(int channels, const float* patch, float* values, float* rows) const;
   // The rows alone, faster; what it leaves in values is of no use.
   void perceive_rows(int channels, const float* patch, float* values, float* rows) const;
-  // Adds to dpatch and dc. dvalues is working memory: [gates of one kernel][channels][cells].
-  void perceive_backward(int channels, const float* patch, const float* values, const float* drows, float* dvalues,
+  // Adds to dpatch and dc, spoils the values. spare: [perceive_spare_rows][channels][cells], to work in.
+  void perceive_backward(int channels, const float* patch, float* values, const float* drows, float* spare,
                          float* dpatch, float* dc) const;
+  int perceive_spare_rows() const { return espalier::perceive_spare_rows(layers_); }
 
  private:
   const Automaton& automaton_;

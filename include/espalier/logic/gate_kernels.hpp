@@ -15,10 +15,15 @@ inline constexpr int kLaneGroup = 8;
 //   coefficients: [outputs][4]   in: [inputs][lanes]   out: [outputs][lanes]
 void gate_layer_forward(const LayerPlan& plan, const float* coefficients, int lanes, const float* in, float* out);
 
-// dc += (sum g, sum ga, sum gb, sum gab); din is overwritten.
-//   dout: [outputs][lanes]   din: [inputs][lanes]   dc: [outputs][4]
-void gate_layer_backward(const LayerPlan& plan, const float* coefficients, int lanes, const float* in,
-                         const float* dout, float* din, float* dc);
+// The way back turns the values of the inputs into their gradients, row by row while they are at hand.
+// dc += (sum g, sum ga, sum gb, sum gab).
+//   values: [inputs][lanes]   dout: [outputs][lanes]   dc: [outputs][4]   spare: [plan.shared_rows][lanes], to work in
+void gate_layer_backward(const LayerPlan& plan, const float* coefficients, int lanes, float* values, const float* dout,
+                         float* spare, float* dc);
+
+// The same for inputs that others read as well: `in` stays, and din is added to.
+void gate_layer_backward_adding(const LayerPlan& plan, const float* coefficients, int lanes, const float* in,
+                                const float* dout, float* din, float* dc);
 
 // Soft choice: p = softmax(logits), c = M^T p. Gate i of the plan order reads logits[row[i]].
 //   logits: [*][16]   row: [gates]   p: [gates][16]   c: [gates][4]

@@ -19,12 +19,14 @@ struct LayerPlan {
     std::int32_t row, first, count;
   };
   int inputs = 0, outputs = 0;
-  std::vector<Chain> chains;               // of two gates or more
-  std::int32_t pairs_first = 0;            // plan index of the first gate outside chains, reading rows of its own
-  std::int32_t strays_first = 0;           // plan index of the first gate that shares rows with others
-  std::vector<std::int32_t> a, b;          // [outputs] input rows, in plan order
-  std::vector<std::int32_t> gate;          // [outputs] the gate's number in the wiring = its output row
-  std::vector<std::int32_t> unowned_rows;  // input rows that no chain or pair writes in the backward pass
+  std::vector<Chain> chains;                     // of two gates or more
+  std::int32_t pairs_first = 0;                  // plan index of the first gate outside chains, reading rows of its own
+  std::int32_t strays_first = 0;                 // plan index of the first gate that shares rows with others
+  std::vector<std::int32_t> a, b;                // [outputs] input rows, in plan order
+  std::vector<std::int32_t> gate;                // [outputs] the gate's number in the wiring = its output row
+  std::vector<std::int32_t> unowned_rows;        // input rows that no chain or pair writes in the backward pass
+  std::vector<std::int32_t> shared_rows;         // input rows that strays read, each once
+  std::vector<std::int32_t> shared_a, shared_b;  // [strays] where in shared_rows their inputs are
 };
 
 LayerPlan plan_layer(const Wiring& wiring);
