@@ -37,8 +37,7 @@ endif()
 # Gate kernels keep fifteen vectors alive: GCC spills half of them unless it schedules for register pressure.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set_source_files_properties(
-    ${PROJECT_SOURCE_DIR}/src/logic/gate_kernels.cpp ${PROJECT_SOURCE_DIR}/src/lattice/perceive_tree_forward.cpp
-    ${PROJECT_SOURCE_DIR}/src/lattice/perceive_tree_backward.cpp
+    ${PROJECT_SOURCE_DIR}/src/logic/gate_kernels.cpp ${PROJECT_SOURCE_DIR}/src/lattice/perceive_tree_kernels.cpp
     PROPERTIES COMPILE_OPTIONS "-fschedule-insns;-fsched-pressure")
 endif()
 

@@ -109,8 +109,8 @@ CellScratch::CellScratch(const SoftGates& gates) {
   dpatch.resize(9 * lanes);
   update.resize(static_cast<std::size_t>(shape.update_inputs() + gates.automaton().update_gates()) * L);
   dout.resize(static_cast<std::size_t>(shape.channels) * L + kSpill);
-  const std::size_t rows = std::max<std::size_t>(widest(shape) * L, gates.perceive_spare_rows() * lanes);
-  for (auto& buffer : spare) buffer.resize(rows);
+  const std::size_t floats = std::max<std::size_t>(widest(shape) * L, gates.perceive_spare_rows() * lanes);
+  for (auto& buffer : spare) buffer.resize(floats);
 }
 
 void cell_block_forward(const SoftGates& gates, const Geometry& geometry, int block, const float* grid,

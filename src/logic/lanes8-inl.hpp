@@ -55,7 +55,7 @@ struct PendingSums {
     t1 = hn::Add(hn::InterleaveLower(d, sums[1][0], sums[3][0]), hn::InterleaveUpper(d, sums[1][0], sums[3][0]));
   }
   // Keeps the compiler, which knows no better place than the earliest, from finishing before it has v.
-  HWY_INLINE void wait_for(Vec& v) { asm("" : "+x"(t0.raw), "+x"(t1.raw), "+x"(v.raw)); }
+  HWY_INLINE void wait_for(Vec& v) { asm("" : "+v"(t0.raw), "+v"(t1.raw), "+v"(v.raw)); }
   HWY_INLINE void finish() const {
     const Tag d;
     const hn::Half<Tag> half;

@@ -17,7 +17,7 @@ struct CellScratch {
   CellScratch(const SoftGates& gates);
   int group_channels;              // channels perceived together, so that their rows stay in L1
   AlignedVector<float> patch;      // group by group: [9][channels][32]
-  AlignedVector<float> perceived;  // group by group: all gates of all perception kernels
+  AlignedVector<float> perceived;  // group by group: room for all gates of all perception kernels
   AlignedVector<float> dpatch;     // of one group
   AlignedVector<float> update;     // [update inputs + all update gates][32]
   AlignedVector<float> spare[2];   // [widest update layer or input][32], or what the perception of a group needs

@@ -1,5 +1,5 @@
 // What the perception kernels see in the patches of some channels, layer by layer, forward and backward.
-// (Forward, kernels of the usual shapes are trees, and faster so: perceive_tree.hpp.)
+// (Kernels of the usual shapes are trees, and faster so: perceive_tree.hpp.)
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,8 @@ std::optional<PerceiveTree> perceive_tree(const Automaton& automaton, const Perc
 // outputs, and none if that is null.
 void perceive_tree_forward(const PerceiveTree& tree, int kernels, const float* coefficients, int channels,
                            const float* patch, float* values, float* rows);
-// The same as perceive_layers_backward, for trees of two layers at least.
+// The same as perceive_layers_backward, for trees of two layers at least; to the bit, if twigs read neighbouring
+// leaves.
 void perceive_tree_backward(const PerceiveTree& tree, int kernels, const float* coefficients, int channels,
                             const float* patch, float* values, const float* drows, float* spare, float* dpatch,
                             float* dc);

@@ -48,8 +48,8 @@ class SoftGates {
   void backward(const float* dc, Parameters& parameters, const Pool& pool) const;
 
   // What all kernels see in the patches of some channels, kBlockCells cells each; dc starts at the first gate.
-  //   patch: [9][channels][cells]   values: [kernels][gates][channels][cells]   rows:
-  //   [channels][outputs][kernels][cells]
+  //   patch: [9][channels][cells]   values: [kernels][gates][channels][cells], those that the way back fetches
+  //   rows: [channels][outputs][kernels][cells]
   void perceive_forward(int channels, const float* patch, float* values, float* rows) const;
   // The rows alone, faster; what it leaves in values is of no use.
   void perceive_rows(int channels, const float* patch, float* values, float* rows) const;

@@ -17,7 +17,7 @@ void gate_layer_forward(const LayerPlan& plan, const float* coefficients, int la
 
 // The way back turns the values of the inputs into their gradients, row by row while they are at hand.
 // dc += (sum g, sum ga, sum gb, sum gab).
-//   values: [inputs][lanes]   dout: [outputs][lanes]   dc: [outputs][4]   spare: [plan.shared_rows][lanes], to work in
+//   values: [inputs][lanes]   dout: [outputs][lanes]   dc: [outputs][4]   spare: [shared rows][lanes], to work in
 void gate_layer_backward(const LayerPlan& plan, const float* coefficients, int lanes, float* values, const float* dout,
                          float* spare, float* dc);
 
