@@ -50,7 +50,7 @@ std::string or_dash(double value, const std::string& text) { return value > 0 ? 
 
 void print_table(const BenchReport& report) {
   for (const auto& [threads, limits] : report.limits)
-    fmt::print("machine with {} thread{}: {}flop/s ({}), copies {}B/s\n", threads, threads == 1 ? "" : "s",
+    fmt::print("machine with {} thread{}: {}flop/s ({}), memory {}B/s\n", threads, threads == 1 ? "" : "s",
                scaled(limits.flops), vector_target(), scaled(limits.bytes));
   fmt::print("\n{:<33} {:>7} {:>11} {:>11} {:>21} {:>6} {:>8} {:>7} {:>7}  {}\n", "case", "threads", "median", "best",
              "throughput", "x one", "x plain", "limit", "memory", "hash");
@@ -67,7 +67,7 @@ Json to_json(const BenchReport& report) {
   Json j = {{"vector_target", vector_target()}, {"limits", Json::array()}, {"cases", Json::array()}};
   for (const auto& [threads, limits] : report.limits)
     j["limits"].push_back(
-        {{"threads", threads}, {"flops_per_second", limits.flops}, {"copy_bytes_per_second", limits.bytes}});
+        {{"threads", threads}, {"flops_per_second", limits.flops}, {"memory_bytes_per_second", limits.bytes}});
   for (const BenchRow& r : report.rows) {
     Json row = {{"case", r.name},
                 {"unit", r.unit},

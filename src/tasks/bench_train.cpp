@@ -9,8 +9,8 @@
 namespace espalier {
 namespace {
 
-constexpr std::size_t kParameters = std::size_t{1} << 22;
-constexpr std::size_t kSlots = 32, kSlotFloats = std::size_t{1} << 17;
+constexpr std::size_t kParameters = std::size_t{1} << 24;
+constexpr std::size_t kSlots = 32, kSlotFloats = std::size_t{1} << 20;
 constexpr std::size_t kReferenceParameters = std::size_t{1} << 16;
 
 struct OptimizerState {
