@@ -1,6 +1,7 @@
 // espalier data simplify: the task's examples as a file.
 #include <fmt/format.h>
 
+#include "app/checks.hpp"
 #include "app/commands.hpp"
 #include "espalier/graph/simplify_data.hpp"
 #include "espalier/io/files.hpp"
@@ -15,6 +16,7 @@ struct DataFlags {
 };
 
 void write_simplify(DataFlags f) {
+  check_output("-o", f.out, {});
   f.options.train = f.count;
   f.options.validation = f.options.test = f.options.deep = 0;
   const SimplifyData data = make_simplify_data(f.options);
@@ -40,7 +42,7 @@ void add_data_command(CLI::App& program, int&) {
   simplify->add_option("--depth", flags->options.depth, "depth of the deepest expression")->default_str("5");
   simplify->add_option("--most-number", flags->options.most_number, "numbers are 0 to this one")->default_str("9");
   simplify->add_flag("--share", flags->options.share, "one node for equal subexpressions");
-  simplify->add_option("--seed", flags->options.seed, "seed")->default_str("0");
+  simplify->add_option("--seed", flags->options.seed, "seed")->default_str("0")->check(is_seed());
   simplify->add_option("-o,--out", flags->out, "the file; standard output without it")->type_name("FILE.jsonl");
   simplify->callback([flags] { write_simplify(*flags); });
 }

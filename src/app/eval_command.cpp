@@ -1,6 +1,7 @@
 // espalier eval MODEL: the validation of a trained automaton and the published trials.
 #include <fmt/format.h>
 
+#include "app/checks.hpp"
 #include "app/commands.hpp"
 #include "espalier/core/clock.hpp"
 #include "espalier/tasks/trials.hpp"
@@ -47,7 +48,9 @@ void add_eval_command(CLI::App& program, int& exit_code) {
   command->add_option("model", flags->model, "a trained automaton: its run's folder or model.safetensors")
       ->required()
       ->type_name("FILE");
-  command->add_option("--seed", flags->trials.seed, "seed of boards, updates and damage")->capture_default_str();
+  command->add_option("--seed", flags->trials.seed, "seed of boards, updates and damage")
+      ->capture_default_str()
+      ->check(is_seed());
   command->add_option("--reset-steps", flags->trials.reset_steps, "steps of the trial with a reset at every step")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000'000));

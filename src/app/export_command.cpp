@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "app/checks.hpp"
 #include "app/circuit_files.hpp"
 #include "app/commands.hpp"
 #include "espalier/circuit/draw.hpp"
@@ -10,6 +11,7 @@
 #include "espalier/circuit/verify.hpp"
 #include "espalier/core/error.hpp"
 #include "espalier/io/files.hpp"
+#include "espalier/train/run_folder.hpp"
 
 namespace espalier::app {
 namespace {
@@ -67,6 +69,7 @@ Netlist prepared(const Netlist& raw, const Options& o, std::string& proof) {
 void run(const Options& o) {
   if ((o.format == "c" || o.format == "verilog") && std::filesystem::path(o.output).extension() == ".h")
     fail("export", o.output, "the name of the source file", "the header is written beside it");
+  check_output("-o", o.output, {RunFolder::model_file(o.path)});
   const Netlist raw = load_circuit(o.path);
   std::string proof;
   Netlist n = prepared(raw, o, proof);

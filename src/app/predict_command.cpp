@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "app/checks.hpp"
 #include "app/commands.hpp"
 #include "espalier/io/files.hpp"
 #include "espalier/train/run_folder.hpp"
@@ -40,6 +41,7 @@ std::string line_of(const TableSchema& schema, std::span<const float> y, bool pr
 }
 
 void predict(const PredictFlags& f) {
+  check_output("-o", f.out, {f.csv, RunFolder::model_file(f.model)});
   TableModel model = load_table_model(read_safetensors(RunFolder::model_file(f.model)));
   const CsvTable table = parse_csv(read_text(f.csv), f.csv);
   std::vector<std::size_t> rows(table.rows.size());

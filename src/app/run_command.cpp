@@ -5,13 +5,16 @@
 #include <chrono>
 #include <thread>
 
+#include "app/checks.hpp"
 #include "app/commands.hpp"
 #include "app/interrupt.hpp"
+#include "app/progress.hpp"
 #include "espalier/core/clock.hpp"
 #include "espalier/core/hash.hpp"
 #include "espalier/io/gif.hpp"
 #include "espalier/io/terminal.hpp"
 #include "espalier/tasks/stepper.hpp"
+#include "espalier/train/run_folder.hpp"
 
 namespace espalier::app {
 namespace {
@@ -63,7 +66,8 @@ std::uint64_t default_steps(const LatticeModel& model) {
   return model.task() == "life" ? 100 : model.task().starts_with("checkerboard") ? 2 * trained : trained;
 }
 
-SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, std::uint64_t steps) {
+SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, const BoardState& start,
+                                   std::uint64_t steps) {
   SimulatorOptions o;
   o.periodic = model.automaton.shape().boundary == Boundary::kPeriodic;
   o.fire_rate = f.fire_rate > 0 ? f.fire_rate : model.problem.rollout.fire_rate;
@@ -75,6 +79,11 @@ SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model,
       throw CLI::ValidationError("--damage",
                                  fmt::format("got \"{}\", expected TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]", f.damage));
     const auto n = [&](std::size_t i) { return static_cast<std::size_t>(d[i]); };
+    if (d[0] >= start.height || d[1] >= start.width || d[2] == 0 || d[3] == 0)
+      throw CLI::ValidationError("--damage", fmt::format("got \"{}\", expected cells of the {} x {} board", f.damage,
+                                                         start.height, start.width));
+    if (d.size() == 6 && d[4] >= d[5])
+      throw CLI::ValidationError("--damage", fmt::format("got \"{}\", expected FROM before TO", f.damage));
     o.dead.push_back({n(0), n(1), n(2), n(3), d.size() == 6 ? n(4) : 0, d.size() == 6 ? n(5) : steps});
   }
   return o;
@@ -104,6 +113,7 @@ class Stage {
   }
   // Every step is shown when someone looks; otherwise only what is written.
   bool every_step() const { return live_ || !f_.gif.empty(); }
+  bool live() const { return live_; }
 
  private:
   int scale(const Image& image) const {
@@ -115,14 +125,41 @@ class Stage {
   std::vector<Image> frames_;
 };
 
+// As many steps at a time as take a tenth of a second, so that progress shows and Ctrl-C is heard.
+class Portion {
+ public:
+  std::uint64_t next(std::uint64_t left) {
+    const double now = seconds_now();
+    if (now - last_ < 0.05 && size_ < left) size_ *= 2;
+    if (now - last_ > 0.2) size_ = std::max<std::uint64_t>(1, size_ / 2);
+    last_ = now;
+    return std::min(size_, left);
+  }
+
+ private:
+  std::uint64_t size_ = 1;
+  double last_ = seconds_now();
+};
+
+void check_pictures(const RunFlags& f) {
+  const std::string model = RunFolder::model_file(f.model);
+  check_output("--gif", f.gif, {model});
+  check_output("--png", f.png, {model});
+  if (!f.gif.empty() && f.gif == f.png)
+    throw CLI::ValidationError("--png", fmt::format("got {}, where the GIF goes", f.png));
+  if (f.channels && f.gif.empty() && f.png.empty())
+    throw CLI::ValidationError("--channels", "got no picture to show them in, expected --gif or --png");
+}
+
 int run(const RunFlags& f) {
+  check_pictures(f);
   const LatticeModel model = load_lattice_model(f.model);
   int height = 0, width = 0;
   parse_size(f, model, height, width);
   const std::uint64_t steps = f.steps ? f.steps : default_steps(model);
-  const SimulatorOptions options = simulator_options(f, model, steps);
   const Pool pool(f.threads);
   const BoardState start = start_board(model, height, width, f.seed);
+  const SimulatorOptions options = simulator_options(f, model, start, steps);
   const auto stepper = f.soft ? make_soft_stepper(model, start, options) : make_hard_stepper(model, start, options);
   const StopFlag& stop = interrupt_flag();
   Stage stage(f, model);
@@ -130,11 +167,18 @@ int run(const RunFlags& f) {
   // Long runs are shown in at most kMostFrames frames.
   const std::uint64_t stride = stage.every_step() ? (steps + kMostFrames - 1) / kMostFrames : steps;
   if (stage.every_step()) stage.show(stepper->state(), false);
+  Progress progress(f.quiet || f.json || stage.live(), steps);
+  Portion portion;
   std::uint64_t done = 0;
   while (done < steps && !stop.raised()) {
-    const std::uint64_t now = std::min(stride, steps - done);
-    stepper->advance(now, pool);
-    done += now;
+    const std::uint64_t shown = std::min(done + stride, steps);
+    while (done < shown && !stop.raised()) {
+      const std::uint64_t now = portion.next(shown - done);
+      stepper->advance(now, pool);
+      done += now;
+      if (done < steps) progress.update(done, "steps");
+    }
+    progress.clear();
     stage.show(stepper->state(), done == steps || stop.raised());
   }
   if (f.json) {
@@ -168,7 +212,9 @@ void add_run_command(CLI::App& program, int& exit_code) {
   c->add_option("--size", f->size, "board size, N or HxW (default: as trained; life 64)");
   c->add_option("--steps", f->steps, "steps to run (default: as trained; checkerboards twice that, life 100)")
       ->check(CLI::Range(1L, 1'000'000'000L));
-  c->add_option("--seed", f->seed, "seed of the start, of updates and of damage")->capture_default_str();
+  c->add_option("--seed", f->seed, "seed of the start, of updates and of damage")
+      ->capture_default_str()
+      ->check(is_seed());
   c->add_option("--async", f->fire_rate, "probability that a cell updates in a step (default: as trained)")
       ->check(CLI::Range(0.001, 1.0))
       ->type_name("RATE");

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "app/checks.hpp"
 #include "app/commands.hpp"
 #include "app/interrupt.hpp"
 #include "app/progress.hpp"
@@ -86,6 +87,7 @@ int train(const Json& wanted, const TrainFlags& f) {
   const Trainer& trainer = session.trainer();
   const std::uint64_t first = session.first_epoch();
   Progress progress(f.quiet, trainer.options().epochs, first);
+  progress.update(first, "the first epoch");
   const Outcome outcome = session.run([&](const Trainer& t, bool) {
     progress.update(t.state().epoch, detail(t));
     return !stop.raised();
@@ -123,12 +125,14 @@ void add_train_command(CLI::App& program, int& exit_code) {
     CLI::App* command = train_app->add_subcommand(task->name(), task->summary());
     command->group("Tasks");
     add_run_flags(*command, *flags);
-    command->add_option("--out", flags->out, "run folder (default runs/TASK-SEED)")->type_name("DIR");
+    command->add_option("--out", flags->out, "run folder (default runs/TASK-SEED)")
+        ->type_name("DIR")
+        ->check(CLI::Validator([](std::string& text) { return text.empty() ? "got an empty name" : ""; }, ""));
     command->add_flag("--force", flags->force, "replace a run that is in the folder");
     command->add_option("--seed", flags->seed, "seed of wiring, data and noise")
         ->default_str("1")
         ->type_name("N")
-        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
+        ->check(is_seed());
     const auto config = add_task_options(*command, *task);
     command->callback([flags, config, &exit_code] {
       (*config)["seed"] = flags->seed;

@@ -8,12 +8,15 @@
 #include <cstring>
 
 #include "espalier/core/error.hpp"
+#include "espalier/core/hash.hpp"
 #include "espalier/io/files.hpp"
 #include "open_file.hpp"
 #include "safetensors_header.hpp"
 
 namespace espalier {
 namespace {
+
+constexpr const char* kSeal = "tensors_hash";
 
 static_assert(std::endian::native == std::endian::little, "tensors are stored as they lie in memory");
 
@@ -159,6 +162,17 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, std::st
   return file;
 }
 
+void SafetensorsFile::seal() { metadata[kSeal] = tensors_hash(); }
+
+std::string SafetensorsFile::tensors_hash() const {
+  Hasher hash;
+  for (const auto& [name, tensor] : tensors) {
+    const std::uint64_t sizes[] = {name.size(), tensor.bytes.size()};
+    hash.add(sizes, sizeof sizes).add(name).add(tensor.bytes.data(), tensor.bytes.size());
+  }
+  return hash.hex();
+}
+
 SafetensorsFile read_safetensors(const std::string& path) {
   const std::string what = fmt::format("\"{}\"", path);
   InputFile input("read model", path);
@@ -175,6 +189,10 @@ SafetensorsFile read_safetensors(const std::string& path) {
     tensor = {e.type, std::move(e.shape), std::vector<std::byte>(e.end - e.begin)};
     input.read(tensor.bytes);
   }
+  const auto seal = file.metadata.find(kSeal);
+  if (seal != file.metadata.end() && seal->second != file.tensors_hash())
+    fail("read model", fmt::format("{} with tensors of hash {}", what, file.tensors_hash()),
+         fmt::format("{}, as it was written", seal->second), "the file was changed or damaged");
   return file;
 }
 

@@ -10,7 +10,8 @@ namespace espalier {
 namespace {
 
 constexpr std::size_t kMostSlots = 32;
-constexpr std::size_t kMostStateFloats = std::size_t{1} << 32;
+constexpr double kMostFloats = 4294967296.0;  // 16 GiB
+constexpr int kGradientStates = 2 * 9 + 1;    // as large as a state: two sets of patches, and the loss
 
 std::size_t blocks_per_slot(int blocks) { return (static_cast<std::size_t>(blocks) + kMostSlots - 1) / kMostSlots; }
 
@@ -26,6 +27,19 @@ void each_value(const Geometry& g, int channels, Visit visit) {
 
 }  // namespace
 
+void check_rollout(const RolloutShape& shape, int channels) {
+  if (shape.steps < 1 || shape.steps > 100'000) fail("rollout", fmt::format("{} steps", shape.steps), "1 to 100000");
+  if (!(shape.fire_rate > 0 && shape.fire_rate <= 1))
+    fail("rollout", fmt::format("a fire rate of {}", shape.fire_rate), "more than 0, at most 1");
+  const double cells = static_cast<double>(shape.batch) * shape.height * shape.width;
+  const double floats = cells * channels * (shape.steps + 1.0 + kGradientStates);
+  if (floats > kMostFloats)
+    fail("rollout",
+         fmt::format("{} boards of {} x {} with {} channels for {} steps, {:.0f} GiB", shape.batch, shape.height,
+                     shape.width, channels, shape.steps, floats * sizeof(float) / (1 << 30)),
+         "at most 16 GiB", "a smaller grid, fewer channels or fewer steps");
+}
+
 Rollout::Rollout(const SoftGates& gates, const RolloutShape& shape)
     : gates_(gates),
       shape_(shape),
@@ -36,11 +50,7 @@ Rollout::Rollout(const SoftGates& gates, const RolloutShape& shape)
       waves_(chunk_neighbours(geometry_, blocks_per_slot_)),
       slots_(waves_.chunks(), static_cast<std::size_t>(gates.gates()) * 4),
       scratch_([&gates] { return std::make_unique<CellScratch>(gates); }) {
-  if (shape.steps < 1 || shape.steps > 100'000) fail("rollout", fmt::format("{} steps", shape.steps), "1 to 100000");
-  if (!(shape.fire_rate > 0 && shape.fire_rate <= 1))
-    fail("rollout", fmt::format("a fire rate of {}", shape.fire_rate), "more than 0, at most 1");
-  if (state_size() * (static_cast<std::size_t>(shape.steps) + 1) > kMostStateFloats)
-    fail("rollout", "steps x grid x channels beyond 16 GiB", "a smaller grid or fewer steps");
+  check_rollout(shape, channels_);
   states_.resize(state_size() * (static_cast<std::size_t>(shape.steps) + 1));
   if (shape.fire_rate < 1) fire_.resize(static_cast<std::size_t>(shape.steps) * geometry_.blocks() * kBlockCells);
   dfinal_.resize(state_size());

@@ -32,7 +32,12 @@ std::vector<TaskOption> trainer_options() {
       {"eval-every", 10, "epochs between evaluations", 1, 1e9, {}},
       {"patience", 0, "give up after this many evaluations without a better one; 0 = never", 0, 1e9, {}},
       {"seeds", 1, "seeds to train at once, from --seed upward; the best is kept", 1, 10'000, {}},
-      {"until-solved", false, "stop at the first evaluation that is solved", 0, 0, {}},
+      {"until-solved",
+       false,
+       "stop at the first evaluation that is solved; with --seeds always, and the fewest epochs win",
+       0,
+       0,
+       {}},
   };
 }
 

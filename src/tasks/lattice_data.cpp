@@ -85,6 +85,9 @@ LatticeData pattern_data(const RolloutShape& r, int channels, const Pattern& pat
   if (seed_row >= r.height || seed_column >= r.width)
     fail("pattern", fmt::format("a seed at ({}, {})", seed_row, seed_column),
          fmt::format("a cell of the {} x {} grid, or -1 for none", r.height, r.width));
+  if ((seed_row < 0) != (seed_column < 0))
+    fail("pattern", fmt::format("a seed at ({}, {})", seed_row, seed_column),
+         "both a row and a column, or -1 for both");
   LatticeData data;
   data.validation = BitBoards(1, r.height, r.width, channels);
   data.validation_target = BitBoards(1, r.height, r.width, pattern.channels);

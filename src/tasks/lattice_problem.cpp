@@ -16,7 +16,8 @@ int parse_width(std::string_view text, const std::string& whole) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > 1'000'000)
-    fail("layers", fmt::format("\"{}\" in \"{}\"", text, whole), "whole numbers such as 256x10,128,64");
+    fail("layers", fmt::format("\"{}\" in \"{}\"", text, whole),
+         "whole numbers from 1 to 1000000, such as 256x10,128,64");
   return value;
 }
 
@@ -81,6 +82,8 @@ LatticeProblem make_lattice_problem(const Json& c, std::uint64_t seed, const std
   if (task != "pattern") check_grid(p.rollout.batch, p.rollout.height, p.rollout.width);  // pattern: its target's size
   p.recipe = recipe_from(c);
   p.use_reference = c.at("reference");
+  const auto check = [&] { check_rollout(p.rollout, p.automaton.channels); };  // data take time and memory too
+  if (task != "pattern") check();
   if (task == "life") {
     p.data = life_data(p.rollout, seed);
   } else if (task.starts_with("checkerboard")) {
@@ -90,6 +93,7 @@ LatticeProblem make_lattice_problem(const Json& c, std::uint64_t seed, const std
     // A pattern task takes its size from its target unless told otherwise.
     if (p.rollout.height == 0) p.rollout.height = pattern.height;
     if (p.rollout.width == 0) p.rollout.width = pattern.width;
+    check();
     p.loss_channels = pattern.channels;
     p.target = format_pattern(pattern);
     p.data = pattern_data(p.rollout, p.automaton.channels, pattern, c.at("seed-row"), c.at("seed-column"));

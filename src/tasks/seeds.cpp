@@ -73,7 +73,7 @@ class SeedRace {
     try {
       const std::string path = seed_folder(folder_.path(), row.seed);
       const std::string config = seed_config(config_, row.seed).dump(2) + "\n";
-      RunFolder own = RunFolder::holds_run(path) ? RunFolder::open(path) : RunFolder::create(path, config, false);
+      RunFolder own = RunFolder::holds_run(path) ? RunFolder::open(path) : RunFolder::create(path, config, true);
       if (own.config() != config)
         fail("train", fmt::format("{}, made with other options than {}", path, folder_.file("config.json")),
              "a seed of this run", "start anew with --force");

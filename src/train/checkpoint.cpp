@@ -117,6 +117,7 @@ SafetensorsFile make_model(const Trainer& trainer, const std::string& config) {
                    {"epoch", std::to_string(s.best_epoch)},  {"score", fmt::format("{}", s.best.score)},
                    {"loss", fmt::format("{}", s.best.loss)}, {"solved", s.best.solved ? "true" : "false"}};
   trainer.objective().describe(file);
+  file.seal();
   return file;
 }
 
@@ -129,6 +130,8 @@ void load_parameters(Parameters& parameters, const SafetensorsFile& file) {
            fmt::format("[{}]", fmt::join(t.shape, ", ")));
     const std::vector<float> values = file.floats(t.name);
     std::copy(values.begin(), values.end(), parameters.values(i).begin());
+    for (const float v : values)
+      if (!std::isfinite(v)) fail("load model", fmt::format("{} in \"{}\"", v, t.name), "finite numbers");
   }
 }
 

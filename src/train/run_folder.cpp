@@ -19,6 +19,8 @@ constexpr const char* kConfig = "config.json";
 constexpr const char* kMetrics = "metrics.csv";
 constexpr const char* kModel = "model.safetensors";
 constexpr const char* kCheckpoint = "checkpoint.safetensors";
+// All that a run writes but its config.
+constexpr const char* kMade[] = {kCheckpoint, kModel, kMetrics, "loss.svg", "gates.svg", "growth.gif"};
 
 }  // namespace
 
@@ -33,17 +35,22 @@ RunFolder RunFolder::create(const std::string& path, const std::string& config, 
     fail("train", fmt::format("the run folder {}, which holds a run", path), "a new folder",
          "continue it with --resume, or replace it with --force, or name another with --out");
   make_folder(path);
+  remove_stale_temporaries(path);
+  if (!holds_run(path) && !force && !fs::is_empty(path))
+    fail("train", fmt::format("the folder {}, which holds other files", path), "a new or an empty folder",
+         "name another with --out, or write among them with --force");
   RunFolder run(path, config);
   // First what may fail (a full or read-only disk), then the removal of the old run: nothing is lost early.
   // A kill in between leaves a checkpoint of the old run, which checkpoint() refuses by its config hash.
   write_atomically(run.file(kConfig), std::string_view(config));
-  for (const char* name : {kCheckpoint, kModel, kMetrics}) fs::remove(run.file(name));
+  for (const char* name : kMade) fs::remove(run.file(name));
   return run;
 }
 
 void RunFolder::clear(const std::string& path) {
   // The config last: as long as it is there, the folder is known as a run.
-  for (const char* name : {kCheckpoint, kModel, kMetrics, kConfig}) fs::remove(path + "/" + name);
+  for (const char* name : kMade) fs::remove(path + "/" + name);
+  fs::remove(path + "/" + kConfig);
 }
 
 RunFolder RunFolder::open(const std::string& path) {

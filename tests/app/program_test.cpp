@@ -72,6 +72,51 @@ TEST(Run, TakesAModelOrItsFolderAndGivesTheSameBoardForAnyNumberOfThreads) {
   expect_one_line(run({"run", folder.path()}), 1, {"model.safetensors"});
   expect_one_line(run({"run", folder / "run", "--size", "0x5"}), 2, {"0x5"});
   expect_one_line(run({"run", folder / "run", "--async", "7"}), 2, {"--async"});
+  expect_one_line(run({"run", folder / "run", "--seed", "-1"}), 2, {"--seed", "-1"});
+  expect_one_line(run({"run", folder / "run", "--damage", "100,100,5,5"}), 2, {"8 x 8 board"});
+  expect_one_line(run({"run", folder / "run", "--damage", "0,0,5,5,10,5"}), 2, {"FROM before TO"});
+  expect_one_line(run({"run", folder / "run", "--channels"}), 2, {"--gif or --png"});
+}
+
+TEST(Run, WritesPicturesOnlyWhereNothingIsLost) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);
+  const std::string model = folder / "run/model.safetensors", before = text_of(model);
+  expect_one_line(run({"run", folder / "run", "--gif", model}), 1, {"--gif", "the file to read"});
+  expect_one_line(run({"run", model, "--png", model}), 1, {"--png", "the file to read"});
+  expect_one_line(run({"export", model, "--to", "c", "-o", model}), 1, {"the file to read"});
+  EXPECT_EQ(text_of(model), before);
+  const std::string picture = folder / "picture";
+  expect_one_line(run({"run", model, "--gif", picture, "--png", picture}), 2, {"where the GIF goes"});
+  expect_one_line(run({"run", model, "--png", folder / "none/x.png"}), 1, {"none/x.png", "does not exist"});
+  ASSERT_EQ(run({"run", model, "--png", picture, "--quiet"}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(picture));
+}
+
+TEST(Run, CtrlCIsHeardDuringALongRun) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);
+  Running program({"run", folder / "run", "--size", "256", "--steps", "1000000000", "--quiet", "--json"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  program.send(SIGTERM);
+  const Ended e = program.wait();
+  EXPECT_EQ(e.exit_code, 130);
+  EXPECT_LT(e.json().at("steps"), 1'000'000'000);
+}
+
+TEST(Models, ChangedOnDiskAreRefused) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);
+  const std::string model = folder / "run/model.safetensors";
+  const std::string good = text_of(model);
+  for (const std::size_t at : {good.size() / 2, good.size() - 1}) {
+    std::string flipped = good;
+    flipped[at] ^= 1;
+    std::ofstream(model, std::ios::binary) << flipped;
+    expect_one_line(run({"eval", model}), 1, {"changed or damaged"});
+  }
+  std::ofstream(model, std::ios::binary) << good;
+  EXPECT_EQ(run({"eval", model}).exit_code, 0);
 }
 
 TEST(Info, RefusesWhatIsNoModel) {

@@ -123,6 +123,20 @@ TEST(Train, FoldersThatCannotBeWrittenAreNamed) {
   }
 }
 
+TEST(Train, AFolderWithOtherFilesIsLeftAlone) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder / "mine");
+  for (const char* name : {"model.safetensors", "seeds.csv"}) std::ofstream(folder / "mine/" + name) << "precious";
+  expect_one_line(run(small({"--out", folder / "mine"})), 1, {"other files", "--out", "--force"});
+  expect_one_line(run(small({"--out", folder / "mine", "--seeds", "2"})), 1, {"other files"});
+  for (const char* name : {"model.safetensors", "seeds.csv"})
+    EXPECT_EQ(text_of(folder / "mine/" + name), "precious") << name;
+  EXPECT_FALSE(std::filesystem::exists(folder / "mine/config.json"));
+  std::filesystem::create_directory(folder / "empty");
+  EXPECT_EQ(run(small({"--out", folder / "empty"})).exit_code, 0);
+  expect_one_line(run(small({"--out", ""})), 2, {"empty name"});
+}
+
 TEST(Train, OnlyRunsOfOursAreResumed) {
   const TempFolder folder;
   expect_one_line(run({"train", "--resume", folder / "nowhere"}), 1, {"nowhere"});

@@ -44,6 +44,11 @@ class SafetensorsFile {
   const StoredTensor& tensor(const std::string& name) const;
   const std::string& meta(const std::string& key) const;  // an Error when missing
 
+  // Puts a hash of all tensors into the metadata ("tensors_hash"). read_safetensors refuses a sealed file that does not
+  // match its own.
+  void seal();
+  std::string tensors_hash() const;
+
   std::vector<std::byte> serialize() const;
   // Never trusts a length: a truncated, oversized or malformed file is a one-line Error. `what` names the
   // source in it.

@@ -19,6 +19,9 @@ struct RolloutShape {
   float fire_rate = 1;  // probability that a cell takes its new state in a step; 1 = synchronous
 };
 
+// Fails, with what is wrong, before anything is allocated or drawn.
+void check_rollout(const RolloutShape& shape, int channels);
+
 class Rollout {
  public:
   Rollout(const SoftGates& gates, const RolloutShape& shape);
