@@ -30,6 +30,7 @@ struct RunFlags {
 
 constexpr int kMostSide = 4096;  // of pictures
 constexpr std::uint64_t kMostFrames = 400;
+constexpr double kPatience = 2;  // seconds without progress
 
 std::vector<long> numbers(const std::string& option, const std::string& text, char separator) {
   std::vector<long> list;
@@ -176,7 +177,7 @@ int run(const RunFlags& f) {
       const std::uint64_t now = portion.next(shown - done);
       stepper->advance(now, pool);
       done += now;
-      if (done < steps) progress.update(done, "steps");
+      if (done < steps && seconds_now() - began > kPatience) progress.update(done, "steps");
     }
     progress.clear();
     stage.show(stepper->state(), done == steps || stop.raised());
