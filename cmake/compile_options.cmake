@@ -37,10 +37,10 @@ endif()
 # Gate kernels keep fifteen vectors alive: GCC spills half of them unless it schedules for register pressure.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set_source_files_properties(
-    ${PROJECT_SOURCE_DIR}/src/logic/gate_kernels.cpp ${PROJECT_SOURCE_DIR}/src/lattice/perceive_tree_kernels.cpp
+    ${PROJECT_SOURCE_DIR}/src/logic/gate_kernels.cpp ${PROJECT_SOURCE_DIR}/src/models/lattice/perceive_tree_kernels.cpp
     PROPERTIES COMPILE_OPTIONS "-fschedule-insns;-fsched-pressure")
 endif()
 
 # The yardstick of the lattice bench is what a compiler makes of plain loops, fused multiply-adds and all.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/reference/lane_prototype.cpp
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/models/lattice/lane_prototype.cpp
   PROPERTIES COMPILE_OPTIONS "-ffp-contract=fast")

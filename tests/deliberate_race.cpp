@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <thread>
 
-#include "espalier/core/pool.hpp"
+#include "espalier/thread_pool.hpp"
 
 int main() {
   setenv("ESPALIER_OVERSUBSCRIBE", "1", 1);
-  const espalier::Pool pool(2);
+  const espalier::ThreadPool pool(2);
   std::atomic<int> arrived{0};
   long total = 0;
   pool.for_chunks(2, 1, 1e6, [&](espalier::Chunk c) {

@@ -1,8 +1,8 @@
-#include "espalier/graph/activation.hpp"
+#include "espalier/activation.hpp"
 
 #include <fmt/format.h>
 
-#include "espalier/core/error.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {

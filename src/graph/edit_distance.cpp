@@ -1,4 +1,4 @@
-#include "espalier/graph/edit_distance.hpp"
+#include "espalier/edit_distance.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "espalier/core/error.hpp"
+#include "espalier/error.hpp"
 #include "graph/edit_problem.hpp"
 #include "graph/edit_search.hpp"
 
@@ -46,13 +46,13 @@ EditDistanceReport edit_bounds(const LabelledGraph& a, const LabelledGraph& b, c
 EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b, const EditDistanceOptions& options) {
   const EditProblem p(a, b, options.costs);
   EditSearchResult found = bounds_of(p);
-  if (std::max(p.a.size, p.b.size) <= kMostSearchNodes)
+  if (std::max(p.a.size, p.b.size) <= kMaxSearchNodes)
     found = edit_search(p, std::move(found.mapping), found.upper, found.lower, options);
   return make_report(a, b, options.costs, std::move(found));
 }
 
 std::vector<EditDistanceReport> edit_distances(std::span<const GraphPair> pairs, const EditDistanceOptions& options,
-                                               const Pool& pool) {
+                                               const ThreadPool& pool) {
   std::vector<EditDistanceReport> reports(pairs.size());
   pool.for_chunks(pairs.size(), 1, 1e5, [&](Chunk c) {
     reports[c.index] = edit_distance(*pairs[c.index].first, *pairs[c.index].second, options);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "espalier/core/error.hpp"
+#include "espalier/error.hpp"
 #include "graph/assignment.hpp"
 
 namespace espalier {
@@ -133,9 +133,9 @@ double EditProblem::mapping_cost(const std::vector<std::int32_t>& mapping) const
 }
 
 double assignment_bound(const EditProblem& p, std::vector<std::int32_t>& mapping) {
-  constexpr std::size_t kMostPairs = 50'000'000;
+  constexpr std::size_t kMaxPairs = 50'000'000;
   const std::size_t n = p.a.size, m = p.b.size;
-  if (n > 0 && m > kMostPairs / n)
+  if (n > 0 && m > kMaxPairs / n)
     fail("edit distance", fmt::format("graphs of {} and {} nodes", n, m), "at most 50 million pairs of nodes");
   const auto out_a = label_multisets(p.a.out), out_b = label_multisets(p.b.out);
   const auto in_a = label_multisets(p.a.in), in_b = label_multisets(p.b.in);
@@ -159,8 +159,8 @@ double assignment_bound(const EditProblem& p, std::vector<std::int32_t>& mapping
 }
 
 double improve_mapping(const EditProblem& p, std::vector<std::int32_t>& mapping, double cost) {
-  constexpr std::size_t kMostNodes = 20;
-  if (p.a.size > kMostNodes || p.b.size > kMostNodes) return cost;
+  constexpr std::size_t kMaxNodes = 20;
+  if (p.a.size > kMaxNodes || p.b.size > kMaxNodes) return cost;
   for (bool better = true; better;) {
     better = false;
     std::vector<char> used(p.b.size);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "espalier/graph/edit_distance.hpp"
+#include "espalier/edit_distance.hpp"
 
 namespace espalier {
 

@@ -7,14 +7,14 @@
 #include <cmath>
 #include <limits>
 
-#include "espalier/core/clock.hpp"
+#include "base/clock.hpp"
 #include "graph/assignment.hpp"
 
 namespace espalier {
 namespace {
 
 constexpr double kSlack = 1e-9;          // rounding of sums of costs
-constexpr std::size_t kMostLabels = 32;  // with more kinds of edges only their number is compared
+constexpr std::size_t kMaxLabels = 32;  // with more kinds of edges only their number is compared
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Search {
@@ -25,7 +25,7 @@ class Search {
         m_(problem.b.size),
         best_(result),
         options_(options),
-        stop_at_(seconds_now() + options.most_seconds),
+        stop_at_(seconds_now() + options.max_seconds),
         edges_a_(n_ * n_),
         edges_b_(m_ * m_),
         levels_(n_ + 1),
@@ -136,7 +136,7 @@ class Search {
         if (p_.directed) ++counts[y * width + kinds + kind];
       }
   }
-  std::size_t label_kinds() const { return labels_ > kMostLabels || labels_ == 0 ? 1 : labels_; }
+  std::size_t label_kinds() const { return labels_ > kMaxLabels || labels_ == 0 ? 1 : labels_; }
 
   double multiset_cost(const std::int32_t* x, const std::int32_t* y) const {
     double cost = 0;
@@ -197,7 +197,7 @@ class Search {
   }
 
   bool out_of_budget() {
-    if (!stopped_ && (best_.searched >= options_.most_nodes || (best_.searched % 64 == 0 && seconds_now() > stop_at_)))
+    if (!stopped_ && (best_.searched >= options_.max_nodes || (best_.searched % 64 == 0 && seconds_now() > stop_at_)))
       stopped_ = true;
     return stopped_;
   }

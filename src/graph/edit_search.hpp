@@ -13,7 +13,7 @@ struct EditSearchResult {
 };
 
 // Graphs of at most this many nodes are searched; larger ones keep the bounds they come with.
-inline constexpr std::size_t kMostSearchNodes = 128;
+inline constexpr std::size_t kMaxSearchNodes = 128;
 
 // Starts from a known mapping and a lower bound; ends with lower == upper unless the budget ran out.
 EditSearchResult edit_search(const EditProblem& problem, std::vector<std::int32_t> mapping, double upper, double lower,

@@ -1,4 +1,4 @@
-#include "espalier/graph/graph.hpp"
+#include "espalier/graph.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "espalier/core/error.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "espalier/core/error.hpp"
-#include "espalier/graph/labelled_graph.hpp"
+#include "espalier/error.hpp"
+#include "espalier/labelled_graph.hpp"
 
 namespace espalier {
 namespace {

@@ -1,4 +1,4 @@
-#include "espalier/graph/labelled_graph.hpp"
+#include "espalier/labelled_graph.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <pugixml.hpp>
 #include <set>
 
-#include "espalier/core/error.hpp"
-#include "espalier/graph/expression.hpp"
-#include "espalier/io/files.hpp"
+#include "espalier/error.hpp"
+#include "models/message/expression.hpp"
+#include "base/files.hpp"
 
 namespace espalier {
 

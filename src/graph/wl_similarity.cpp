@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "espalier/graph/edit_distance.hpp"
+#include "espalier/edit_distance.hpp"
 
 namespace espalier {
 namespace {

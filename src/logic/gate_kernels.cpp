@@ -1,4 +1,4 @@
-#include "espalier/logic/gate_kernels.hpp"
+#include "logic/gate_kernels.hpp"
 
 #include <cstddef>
 #include <cstring>

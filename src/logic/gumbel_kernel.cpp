@@ -1,6 +1,6 @@
-#include "espalier/logic/gumbel_kernel.hpp"
+#include "logic/gumbel_kernel.hpp"
 
-#include "espalier/core/random.hpp"
+#include "espalier/random.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "logic/gumbel_kernel.cpp"

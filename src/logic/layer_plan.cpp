@@ -1,4 +1,4 @@
-#include "espalier/logic/layer_plan.hpp"
+#include "logic/layer_plan.hpp"
 
 namespace espalier {
 

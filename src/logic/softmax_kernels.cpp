@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "espalier/logic/gate_kernels.hpp"
-#include "espalier/logic/gates.hpp"
+#include "logic/gate_kernels.hpp"
+#include "espalier/gates.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "logic/softmax_kernels.cpp"

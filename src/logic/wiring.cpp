@@ -1,4 +1,4 @@
-#include "espalier/logic/wiring.hpp"
+#include "espalier/wiring.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "espalier/core/error.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {

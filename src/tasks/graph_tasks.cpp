@@ -1,7 +1,7 @@
 // The tasks on graphs, as the registry and the command line see them.
-#include "tasks/simplify_model.hpp"
-#include "tasks/simplify_objective.hpp"
-#include "tasks/table_objective.hpp"
+#include "models/message/simplify_model.hpp"
+#include "models/message/simplify_objective.hpp"
+#include "models/dag/table_objective.hpp"
 #include "tasks/task_makers.hpp"
 
 namespace espalier {

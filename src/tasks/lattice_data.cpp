@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "espalier/core/error.hpp"
-#include "espalier/core/random.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {

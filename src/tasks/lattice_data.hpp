@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "espalier/io/pattern.hpp"
-#include "espalier/tasks/lattice_objective.hpp"
+#include "base/pattern.hpp"
+#include "models/lattice/lattice_objective.hpp"
 
 namespace espalier {
 

@@ -1,5 +1,5 @@
 // The lattice tasks: the published experiments, each a set of defaults over the same options.
-#include "espalier/tasks/lattice_problem.hpp"
+#include "models/lattice/lattice_problem.hpp"
 #include "tasks/task_makers.hpp"
 
 namespace espalier {

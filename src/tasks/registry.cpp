@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "espalier/core/error.hpp"
-#include "espalier/tasks/task.hpp"
+#include "espalier/error.hpp"
+#include "tasks/task.hpp"
 #include "tasks/task_makers.hpp"
 
 namespace espalier {

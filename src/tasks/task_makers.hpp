@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "espalier/tasks/task.hpp"
+#include "tasks/task.hpp"
 
 namespace espalier {
 

@@ -1,10 +1,10 @@
-#include "espalier/train/gradient_slots.hpp"
+#include "espalier/gradient_slots.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "espalier/core/error.hpp"
+#include "espalier/error.hpp"
 #include "flat_kernels.hpp"
 
 namespace espalier {
@@ -17,12 +17,12 @@ GradientSlots::GradientSlots(std::size_t slots, std::size_t floats)
   if (slots == 0) fail("gradient slots", "0 slots", "at least 1");
 }
 
-void GradientSlots::zero(const Pool& pool) {
+void GradientSlots::zero(const ThreadPool& pool) {
   pool.for_chunks(data_.size(), kReduceChunk * 4, 0.1,
                   [&](Chunk c) { std::fill_n(&data_[c.begin], c.end - c.begin, 0.0f); });
 }
 
-void GradientSlots::add_to(std::span<float> total, const Pool& pool) const {
+void GradientSlots::add_to(std::span<float> total, const ThreadPool& pool) const {
   if (total.size() != floats_)
     fail("add gradient slots", fmt::format("a total of {} floats", total.size()), fmt::format("{}", floats_));
   const double cost = 0.1 * static_cast<double>(slots_);

@@ -1,5 +1,5 @@
 // The fused update, and the same in separate passes. The fused loops are in flat_kernels.cpp.
-#include "espalier/train/optimizer.hpp"
+#include "espalier/optimizer.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "espalier/core/error.hpp"
+#include "espalier/error.hpp"
 #include "flat_kernels.hpp"
 
 namespace espalier {
@@ -59,7 +59,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, std::size_t num_parameters
   check_options(options_);
 }
 
-void Optimizer::step(Parameters& parameters, float lr, const Pool& pool) {
+void Optimizer::step(Parameters& parameters, float lr, const ThreadPool& pool) {
   if (parameters.num_parameters() != first_.size())
     fail("optimizer step", fmt::format("{} parameters", parameters.num_parameters()),
          fmt::format("{} as at the start", first_.size()));
@@ -79,7 +79,7 @@ void Optimizer::step(Parameters& parameters, float lr, const Pool& pool) {
 
 void reference_step(const OptimizerOptions& o, std::uint64_t step, float lr, std::span<float> values,
                     std::span<const float> gradients, std::span<float> first, std::span<float> second) {
-  const Pool one(1);
+  const ThreadPool one(1);
   Parameters p;
   p.add("all", {values.size()});
   std::copy(gradients.begin(), gradients.end(), p.gradients().begin());

@@ -1,4 +1,4 @@
-#include "espalier/train/parameters.hpp"
+#include "espalier/parameters.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "espalier/core/error.hpp"
-#include "espalier/core/hash.hpp"
+#include "espalier/error.hpp"
+#include "base/hash.hpp"
 #include "flat_kernels.hpp"
 
 namespace espalier {
@@ -15,10 +15,10 @@ namespace espalier {
 std::size_t Parameters::add(std::string name, std::vector<std::size_t> shape) {
   for (const TensorInfo& t : tensors_)
     if (t.name == name) fail("add parameter", fmt::format("\"{}\" twice", name), "a new name");
-  constexpr std::size_t kMostFloats = std::size_t{1} << 40;
+  constexpr std::size_t kMaxFloats = std::size_t{1} << 40;
   std::size_t size = 1;
   for (const std::size_t extent : shape) {
-    if (extent > 0 && size > kMostFloats / extent)
+    if (extent > 0 && size > kMaxFloats / extent)
       fail("add parameter", fmt::format("\"{}\" of shape [{}]", name, fmt::join(shape, ", ")),
            "a shape that fits memory");
     size *= extent;
@@ -38,7 +38,7 @@ std::size_t Parameters::find(std::string_view name) const {
   fail("find parameter", fmt::format("\"{}\"", name), fmt::format("one of {}", fmt::join(names, ", ")));
 }
 
-void Parameters::zero_grad(const Pool& pool) {
+void Parameters::zero_grad(const ThreadPool& pool) {
   pool.for_chunks(gradients_.size(), kFlatChunk, 0.1,
                   [&](Chunk c) { std::fill(&gradients_[c.begin], &gradients_[c.begin] + (c.end - c.begin), 0.0f); });
 }
@@ -47,7 +47,7 @@ bool Parameters::has_gradients() const {
   return std::any_of(gradients_.begin(), gradients_.end(), [](float g) { return g != 0; });
 }
 
-double Parameters::gradient_norm(const Pool& pool) const {
+double Parameters::gradient_norm(const ThreadPool& pool) const {
   const double squares = pool.reduce(
       gradients_.size(), kFlatChunk, 0.2, 0.0,
       [&](Chunk c) { return sum_of_squares_kernel(c.end - c.begin, &gradients_[c.begin]); },
@@ -55,7 +55,7 @@ double Parameters::gradient_norm(const Pool& pool) const {
   return std::sqrt(squares);
 }
 
-double Parameters::clip_gradients(double max_norm, const Pool& pool) {
+double Parameters::clip_gradients(double max_norm, const ThreadPool& pool) {
   const double norm = gradient_norm(pool);
   if (norm > max_norm) {
     const auto scale = static_cast<float>(max_norm / norm);
@@ -66,7 +66,7 @@ double Parameters::clip_gradients(double max_norm, const Pool& pool) {
   return norm;
 }
 
-void Parameters::clip_gradient_values(float limit, const Pool& pool) {
+void Parameters::clip_gradient_values(float limit, const ThreadPool& pool) {
   pool.for_chunks(gradients_.size(), kFlatChunk, 0.2, [&](Chunk c) {
     for (std::size_t i = c.begin; i < c.end; ++i) gradients_[i] = std::clamp(gradients_[i], -limit, limit);
   });

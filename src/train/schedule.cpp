@@ -1,11 +1,11 @@
-#include "espalier/train/schedule.hpp"
+#include "espalier/schedule.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "espalier/core/error.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 

@@ -1,11 +1,11 @@
-#include "espalier/train/trainer.hpp"
+#include "espalier/trainer.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "espalier/core/clock.hpp"
-#include "espalier/core/error.hpp"
+#include "base/clock.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 
@@ -28,7 +28,7 @@ const char* outcome_name(Outcome outcome) {
   return "";
 }
 
-Trainer::Trainer(Objective& objective, const TrainOptions& options, const Pool& pool)
+Trainer::Trainer(Objective& objective, const TrainOptions& options, const ThreadPool& pool)
     : objective_(objective),
       options_(options),
       pool_(pool),

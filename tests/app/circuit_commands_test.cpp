@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "circuit/circuits.hpp"
-#include "circuit/tools.hpp"
-#include "espalier/circuit/export.hpp"
-#include "espalier/circuit/import.hpp"
-#include "espalier/circuit/verify.hpp"
-#include "espalier/io/files.hpp"
+#include "netlist/circuits.hpp"
+#include "synth/tools.hpp"
+#include "espalier/export.hpp"
+#include "espalier/import.hpp"
+#include "espalier/verify.hpp"
+#include "base/files.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

@@ -1,6 +1,6 @@
 // A run that was killed or interrupted and then continued ends with exactly the bits of one that was not.
 #include "app/program.hpp"
-#include "espalier/core/random.hpp"
+#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {

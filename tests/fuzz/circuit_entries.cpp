@@ -2,11 +2,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "espalier/circuit/evaluate.hpp"
-#include "espalier/circuit/export.hpp"
-#include "espalier/circuit/import.hpp"
-#include "espalier/core/error.hpp"
-#include "espalier/core/random.hpp"
+#include "netlist/evaluate.hpp"
+#include "espalier/export.hpp"
+#include "espalier/import.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
 #include "fuzz/entries.hpp"
 
 namespace espalier::fuzz {

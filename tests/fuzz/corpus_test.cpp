@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "espalier/io/files.hpp"
+#include "base/files.hpp"
 #include "fuzz/entries.hpp"
 
 namespace espalier {

@@ -3,10 +3,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "espalier/core/error.hpp"
-#include "espalier/io/pattern.hpp"
-#include "espalier/io/safetensors.hpp"
-#include "espalier/tasks/config.hpp"
+#include "espalier/error.hpp"
+#include "base/pattern.hpp"
+#include "espalier/safetensors.hpp"
+#include "runs/config.hpp"
 
 namespace espalier::fuzz {
 namespace {

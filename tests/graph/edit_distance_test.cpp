@@ -1,5 +1,5 @@
 // Edit distance against a brute-force oracle, the laws of a metric, bounds on the right side.
-#include "espalier/graph/edit_distance.hpp"
+#include "espalier/edit_distance.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <functional>
 #include <map>
 
-#include "espalier/core/error.hpp"
-#include "espalier/core/random.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {
@@ -122,7 +122,7 @@ TEST(EditDistance, EqualsBruteForceOnThousandsOfPairs) {
     ASSERT_LE(bounds.lower, expected + 1e-9) << i;
     ASSERT_GE(bounds.upper, expected - 1e-9) << i;
     // A budget may end the search anywhere: the bounds must hold and "exact" must be true.
-    o.most_nodes = i % 40;
+    o.max_nodes = i % 40;
     const EditDistanceReport cut = edit_distance(a, b, o);
     ASSERT_LE(cut.lower, expected + 1e-9) << i;
     ASSERT_GE(cut.upper, expected - 1e-9) << i;
@@ -168,7 +168,7 @@ TEST(EditDistance, ManyPairsInParallelEqualOneByOne) {
   std::vector<GraphPair> pairs;
   for (const LabelledGraph& a : graphs)
     for (const LabelledGraph& b : graphs) pairs.push_back({&a, &b});
-  const std::vector<EditDistanceReport> reports = edit_distances(pairs, {}, Pool(3));
+  const std::vector<EditDistanceReport> reports = edit_distances(pairs, {}, ThreadPool(3));
   for (std::size_t i = 0; i < pairs.size(); ++i)
     EXPECT_EQ(reports[i].distance, edit_distance(*pairs[i].first, *pairs[i].second).distance);
   unsetenv("ESPALIER_OVERSUBSCRIBE");

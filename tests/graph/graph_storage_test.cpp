@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "espalier/core/error.hpp"
-#include "espalier/core/random.hpp"
-#include "espalier/graph/graph.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
+#include "espalier/graph.hpp"
 
 namespace espalier {
 namespace {

@@ -2,13 +2,13 @@
 #include <cmath>
 #include <cstdio>
 
-#include "espalier/core/pool.hpp"
-#include "espalier/io/safetensors.hpp"
-#include "espalier/tasks/task.hpp"
-#include "espalier/train/optimizer.hpp"
+#include "espalier/thread_pool.hpp"
+#include "espalier/safetensors.hpp"
+#include "tasks/task.hpp"
+#include "espalier/optimizer.hpp"
 
 int main() {
-  const espalier::Pool pool(2);
+  const espalier::ThreadPool pool(2);
   espalier::Parameters parameters;
   parameters.add("w", {2});
   espalier::Optimizer optimizer({.kind = espalier::OptimizerKind::kSgd}, parameters.num_parameters());

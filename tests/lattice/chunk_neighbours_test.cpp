@@ -1,4 +1,4 @@
-#include "espalier/lattice/chunk_neighbours.hpp"
+#include "models/lattice/chunk_neighbours.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "espalier/lattice/rollout.hpp"
+#include "espalier/rollout.hpp"
 
 namespace espalier {
 namespace {
@@ -23,7 +23,7 @@ struct Problem {
     for (int i = 0; i < 3 * 2 * 13 * 11; ++i) target.push_back(r.coin(draw++));
   }
   // Gradients of one training step.
-  std::vector<float> gradients(const Pool& pool) {
+  std::vector<float> gradients(const ThreadPool& pool) {
     gates.forward(parameters, {0.9f, 0.4f, 3, 5}, pool);
     Rollout rollout(gates, shape);
     rollout.forward(initial, 1, 2, pool);
@@ -48,9 +48,9 @@ TEST(LatticeDeterminism, GradientsAreTheSameBitsForAnyThreadCount) {
   for (const float fire_rate : {1.0f, 0.6f})
     for (const Boundary boundary : {Boundary::kPeriodic, Boundary::kZero}) {
       Problem p(fire_rate, boundary);
-      const auto expected = p.gradients(Pool(1));
+      const auto expected = p.gradients(ThreadPool(1));
       for (const int threads : kThreadCounts) {
-        const Pool pool(threads);
+        const ThreadPool pool(threads);
         for (int repeat = 0; repeat < 3; ++repeat) ASSERT_EQ(p.gradients(pool), expected) << threads;
       }
     }
@@ -59,7 +59,7 @@ TEST(LatticeDeterminism, GradientsAreTheSameBitsForAnyThreadCount) {
 
 TEST(LatticeDeterminism, TheGradientOfABlockIsAPureFunction) {
   Problem p(0.6f, Boundary::kPeriodic);
-  const Pool pool(1);
+  const ThreadPool pool(1);
   p.gates.forward(p.parameters, {}, pool);
   const Geometry geometry(3, 13, 11, Boundary::kPeriodic);
   const std::size_t plane = geometry.plane();

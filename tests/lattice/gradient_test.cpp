@@ -4,9 +4,9 @@
 #include <cmath>
 #include <string>
 
-#include "espalier/lattice/rollout.hpp"
+#include "espalier/rollout.hpp"
 #include "logic/each_target.hpp"
-#include "reference/automaton_reference.hpp"
+#include "models/lattice/automaton_reference.hpp"
 
 namespace espalier {
 namespace {
@@ -114,7 +114,7 @@ TEST_P(GradientTest, FastRolloutAgreesWithTheReference) {
   const double want = r.loss(to<double>(p.target), 2);
   const auto dlogits = r.backward();
   for_each_target([&] {
-    const Pool pool(1);
+    const ThreadPool pool(1);
     SoftGates gates(p.automaton);
     gates.forward(p.parameters, {0.8f, 0, 0, 0}, pool);
     Rollout rollout(gates, c.rollout);

@@ -1,9 +1,9 @@
 // Hardened cells against gate-by-gate evaluation, and against the circuit simulator.
 #include <gtest/gtest.h>
 
-#include "espalier/circuit/cell.hpp"
-#include "espalier/lattice/hard_cell.hpp"
-#include "reference/automaton_reference.hpp"
+#include "netlist/cell.hpp"
+#include "models/lattice/hard_cell.hpp"
+#include "models/lattice/automaton_reference.hpp"
 
 namespace espalier {
 namespace {
@@ -43,7 +43,7 @@ TEST(HardCell, RolloutEqualsTheReferenceWithOneHotGates) {
             initial.push_back(bit);
           }
     const BitBoards out =
-        hard_rollout(harden(t.automaton, t.parameters.values()), boundary, start, kSteps, {}, Pool(2));
+        hard_rollout(harden(t.automaton, t.parameters.values()), boundary, start, kSteps, {}, ThreadPool(2));
     reference::AutomatonReference<double> r(t.automaton, t.hard_logits());
     r.forward({kSamples, kH, kW, kSteps, 1.0f}, initial);
     std::size_t i = 0;
@@ -60,7 +60,7 @@ TEST(HardCell, UnfiredCellsKeepTheirState) {
   for (std::size_t i = 0; i < start.bits.size(); ++i) start.bits[i] = i % 8;
   const FireBits never(static_cast<std::size_t>(5) * 16 * start.words(), 0);
   const HardCell cell = harden(t.automaton, t.parameters.values());
-  EXPECT_EQ(hard_rollout(cell, Boundary::kPeriodic, start, 5, never, Pool(1)).bits, start.bits);
+  EXPECT_EQ(hard_rollout(cell, Boundary::kPeriodic, start, 5, never, ThreadPool(1)).bits, start.bits);
 }
 
 TEST(HardCell, FireBitsHaveTheirRate) {

@@ -1,14 +1,14 @@
 // Walking perception kernels as trees gives the same bits as going through their layers (when, as usual, twigs
 // read neighbouring leaves), on every vector width.
-#include "espalier/lattice/perceive_tree.hpp"
+#include "models/lattice/perceive_tree.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "espalier/core/aligned.hpp"
-#include "espalier/core/random.hpp"
-#include "espalier/lattice/geometry.hpp"
+#include "espalier/aligned.hpp"
+#include "espalier/random.hpp"
+#include "models/lattice/geometry.hpp"
 #include "logic/each_target.hpp"
 
 namespace espalier {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "espalier/core/hash.hpp"
-#include "espalier/lattice/rollout.hpp"
+#include "base/hash.hpp"
+#include "espalier/rollout.hpp"
 #include "thread_counts.hpp"
 
 namespace espalier {
@@ -12,7 +12,7 @@ namespace {
 
 // Forward, loss and backward once; a hash of all that comes out.
 std::string hash_of_a_step(const AutomatonShape& shape, const RolloutShape& rollout_shape, int threads) {
-  const Pool pool(threads);
+  const ThreadPool pool(threads);
   const Automaton automaton(shape, 11);
   Parameters parameters;
   automaton.add_parameters(parameters, 0);

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "espalier/core/random.hpp"
-#include "espalier/logic/gumbel_kernel.hpp"
+#include "espalier/random.hpp"
+#include "logic/gumbel_kernel.hpp"
 #include "logic/each_target.hpp"
 
 namespace espalier {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "espalier/core/aligned.hpp"
-#include "espalier/logic/gate_kernels.hpp"
-#include "espalier/logic/gates.hpp"
+#include "espalier/aligned.hpp"
+#include "logic/gate_kernels.hpp"
+#include "espalier/gates.hpp"
 #include "logic/each_target.hpp"
-#include "reference/automaton_reference.hpp"
+#include "models/lattice/automaton_reference.hpp"
 
 namespace espalier {
 namespace {

@@ -1,11 +1,11 @@
-#include "espalier/logic/wiring.hpp"
+#include "espalier/wiring.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "espalier/core/error.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {

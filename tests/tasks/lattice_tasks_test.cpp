@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "espalier/tasks/config.hpp"
-#include "espalier/tasks/lattice_objective.hpp"
-#include "espalier/train/trainer.hpp"
+#include "runs/config.hpp"
+#include "models/lattice/lattice_objective.hpp"
+#include "espalier/trainer.hpp"
 
 namespace espalier {
 namespace {
@@ -36,14 +36,14 @@ class LatticeTasks : public testing::TestWithParam<Case> {
   struct Run {
     std::unique_ptr<Objective> objective;
     std::unique_ptr<Trainer> trainer;
-    Run(const Json& config, const Pool& pool)
+    Run(const Json& config, const ThreadPool& pool)
         : objective(find_task(GetParam().task).make(config, config_seed(config))),
           trainer(std::make_unique<Trainer>(*objective, train_options(config), pool)) {}
   };
 };
 
 TEST_P(LatticeTasks, GradientsAgreeWithTheReference) {
-  const Pool pool(2);
+  const ThreadPool pool(2);
   Run fast(config(false), pool), plain(config(true), pool);
   fast.trainer->step();
   plain.trainer->step();
@@ -58,7 +58,7 @@ TEST_P(LatticeTasks, GradientsAgreeWithTheReference) {
 }
 
 TEST_P(LatticeTasks, FiveEpochsAgreeWithTheReference) {
-  const Pool pool(2);
+  const ThreadPool pool(2);
   Run fast(config(false), pool), plain(config(true), pool);
   for (int epoch = 0; epoch < 5; ++epoch) {
     fast.trainer->step();
@@ -72,7 +72,7 @@ TEST_P(LatticeTasks, AnyThreadCountGivesTheSameBits) {
   setenv("ESPALIER_OVERSUBSCRIBE", "1", 1);
   std::string expected;
   for (const int threads : {1, 2, 3, 5, 8, 16}) {
-    const Pool pool(threads);
+    const ThreadPool pool(threads);
     Run run(config(false), pool);
     run.trainer->run([](const Trainer&, bool) { return true; });
     const std::string hash = run.objective->parameters().hash() + std::to_string(run.trainer->state().best.loss);

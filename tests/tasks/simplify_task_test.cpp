@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "espalier/core/error.hpp"
-#include "espalier/tasks/config.hpp"
-#include "espalier/train/checkpoint.hpp"
-#include "tasks/simplify_model.hpp"
+#include "espalier/error.hpp"
+#include "runs/config.hpp"
+#include "runs/checkpoint.hpp"
+#include "models/message/simplify_model.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -33,7 +33,7 @@ Json small_config() {
 struct TaskRun {
   std::unique_ptr<Objective> objective;
   std::unique_ptr<Trainer> trainer;
-  TaskRun(const Json& config, const Pool& pool)
+  TaskRun(const Json& config, const ThreadPool& pool)
       : objective(find_task("simplify").make(config, config_seed(config))),
         trainer(std::make_unique<Trainer>(*objective, train_options(config), pool)) {}
 };
@@ -42,7 +42,7 @@ TEST(SimplifyTask, AnyThreadCountGivesTheSameBits) {
   setenv("ESPALIER_OVERSUBSCRIBE", "1", 1);
   std::string expected;
   for (const int threads : {1, 2, 3, 5, 8, 16}) {
-    const Pool pool(threads);
+    const ThreadPool pool(threads);
     TaskRun run(small_config(), pool);
     run.trainer->run([](const Trainer&, bool) { return true; });
     const std::string hash = run.objective->parameters().hash() + std::to_string(run.trainer->state().best.loss);
@@ -53,7 +53,7 @@ TEST(SimplifyTask, AnyThreadCountGivesTheSameBits) {
 }
 
 TEST(SimplifyTask, ResumedEqualsUnbroken) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   TaskRun whole(small_config(), pool), first(small_config(), pool), second(small_config(), pool);
   whole.trainer->run([](const Trainer&, bool) { return true; });
   first.trainer->run([](const Trainer& t, bool) { return t.state().epoch < 4; });
@@ -64,7 +64,7 @@ TEST(SimplifyTask, ResumedEqualsUnbroken) {
 
 // Losses of a run's epochs.
 std::vector<double> loss_curve(const Json& config) {
-  const Pool pool(2);
+  const ThreadPool pool(2);
   TaskRun run(config, pool);
   std::vector<double> losses;
   run.trainer->run([&](const Trainer& t, bool) {
@@ -133,7 +133,7 @@ TEST(SimplifyTask, LearnsAndItsModelFileRewrites) {
                  {"batch-size", 64},
                  {"depth", 3},
                  {"most-number", 3}});
-  const Pool pool(0);
+  const ThreadPool pool(0);
   TaskRun run(config, pool);
   run.trainer->run([](const Trainer&, bool) { return true; });
   EXPECT_GE(run.trainer->state().best.score, 0.95);

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "espalier/core/error.hpp"
-#include "espalier/core/random.hpp"
-#include "espalier/tasks/config.hpp"
-#include "espalier/train/checkpoint.hpp"
-#include "tasks/table_model.hpp"
-#include "tasks/table_objective.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
+#include "runs/config.hpp"
+#include "runs/checkpoint.hpp"
+#include "models/dag/table_model.hpp"
+#include "models/dag/table_objective.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -39,7 +39,7 @@ Json iris_config() {
 struct TaskRun {
   std::unique_ptr<Objective> objective;
   std::unique_ptr<Trainer> trainer;
-  TaskRun(const Json& config, const Pool& pool)
+  TaskRun(const Json& config, const ThreadPool& pool)
       : objective(find_task("table").make(config, config_seed(config))),
         trainer(std::make_unique<Trainer>(*objective, train_options(config), pool)) {}
   void all() {
@@ -178,7 +178,7 @@ TEST(TableTask, AnyThreadCountGivesTheSameBitsWhileGrowingAndPruning) {
   setenv("ESPALIER_OVERSUBSCRIBE", "1", 1);
   std::string expected;
   for (const int threads : {1, 2, 3, 5, 8, 16}) {
-    const Pool pool(threads);
+    const ThreadPool pool(threads);
     TaskRun run(growing_config(), pool);
     run.all();
     const std::string hash = run.objective->parameters().hash();
@@ -189,7 +189,7 @@ TEST(TableTask, AnyThreadCountGivesTheSameBitsWhileGrowingAndPruning) {
 }
 
 TEST(TableTask, ResumedEqualsUnbrokenAcrossGrowthAndPruning) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   TaskRun whole(growing_config(), pool);
   whole.all();
   for (const std::uint64_t at : {3u, 20u, 37u, 50u}) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "espalier/core/hash.hpp"
-#include "espalier/core/random.hpp"
+#include "base/hash.hpp"
+#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {

@@ -1,10 +1,10 @@
-#include "espalier/train/gradient_slots.hpp"
+#include "espalier/gradient_slots.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "espalier/core/error.hpp"
-#include "espalier/core/random.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
 #include "thread_counts.hpp"
 
 namespace espalier {
@@ -32,7 +32,7 @@ TEST(GradientSlots, TotalIsTheTreeSumToTheBit) {
     GradientSlots slots(count, floats);
     fill(slots, seed);
     std::vector<float> total(floats, 0.25f);
-    slots.add_to(total, Pool(1));
+    slots.add_to(total, ThreadPool(1));
     for (std::size_t i = 0; i < floats; ++i) RC_ASSERT(total[i] == 0.25f + tree_sum(slots, i));
   }));
 }
@@ -42,7 +42,7 @@ TEST(GradientSlots, EveryNumberOfSlotsUpTo70SumsInTheSameTree) {
     GradientSlots slots(count, 33);
     fill(slots, count);
     std::vector<float> total(33);
-    slots.add_to(total, Pool(1));
+    slots.add_to(total, ThreadPool(1));
     for (std::size_t i = 0; i < total.size(); ++i) ASSERT_EQ(total[i], tree_sum(slots, i)) << count;
   }
 }
@@ -53,7 +53,7 @@ TEST(GradientSlots, ZeroClearsEverySlotAndSlotsDoNotOverlap) {
     for (float& g : slots.slot(s)) g = static_cast<float>(s + 1);
   for (std::size_t s = 0; s < 5; ++s)
     for (const float g : slots.slot(s)) EXPECT_EQ(g, static_cast<float>(s + 1));
-  slots.zero(Pool(1));
+  slots.zero(ThreadPool(1));
   for (std::size_t s = 0; s < 5; ++s)
     for (const float g : slots.slot(s)) EXPECT_EQ(g, 0);
 }
@@ -61,7 +61,7 @@ TEST(GradientSlots, ZeroClearsEverySlotAndSlotsDoNotOverlap) {
 TEST(GradientSlots, WrongSizesAreErrors) {
   EXPECT_THROW(GradientSlots(0, 7), Error);
   std::vector<float> total(6);
-  EXPECT_THROW(GradientSlots(2, 7).add_to(total, Pool(1)), Error);
+  EXPECT_THROW(GradientSlots(2, 7).add_to(total, ThreadPool(1)), Error);
 }
 
 TEST(GradientSlotsDeterminism, TheSameBitsForAnyThreadCount) {
@@ -69,7 +69,7 @@ TEST(GradientSlotsDeterminism, TheSameBitsForAnyThreadCount) {
   GradientSlots start(19, 20'001);
   fill(start, 4);
   const auto run = [&](int threads) {
-    const Pool pool(threads);
+    const ThreadPool pool(threads);
     GradientSlots slots(start.count(), 20'001);
     slots.zero(pool);
     for (std::size_t s = 0; s < start.count(); ++s)

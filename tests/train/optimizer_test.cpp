@@ -1,4 +1,4 @@
-#include "espalier/train/optimizer.hpp"
+#include "espalier/optimizer.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <limits>
 
-#include "espalier/core/error.hpp"
-#include "espalier/core/random.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
 #include "temp_folder.hpp"
 #include "thread_counts.hpp"
 
@@ -50,7 +50,7 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 }
 
 TEST(Optimizer, TheFusedPassEqualsTheReferenceToTheBit) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   for (const OptimizerOptions& options : all_options())
     for (const std::size_t count : {1u, 7u, 64u, 1003u, 20'000u}) {
       Parameters p = make_parameters(count, 3);
@@ -70,7 +70,7 @@ TEST(Optimizer, TheFusedPassEqualsTheReferenceToTheBit) {
 }
 
 TEST(Optimizer, TheFusedPassEqualsTheReferenceForAnyOptions) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   EXPECT_TRUE(rc::check([&](std::uint64_t seed) {
     const auto unit = [] { return static_cast<float>(*rc::gen::inRange(0, 1000)) / 1000; };
     const OptimizerOptions options{.kind = *rc::gen::element(OptimizerKind::kSgd, OptimizerKind::kAdamW),
@@ -97,7 +97,7 @@ TEST(Optimizer, TheFusedPassEqualsTheReferenceForAnyOptions) {
 
 // Loshchilov and Hutter's AdamW written out in double, one parameter at a time.
 TEST(Optimizer, AdamWFollowsTheFormulaInDouble) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   const OptimizerOptions o{.beta1 = 0.8f, .beta2 = 0.95f, .epsilon = 1e-6f, .weight_decay = 0.1f};
   constexpr std::size_t kCount = 100;
   Parameters p = make_parameters(kCount, 1);
@@ -119,7 +119,7 @@ TEST(Optimizer, AdamWFollowsTheFormulaInDouble) {
 }
 
 TEST(Optimizer, SgdFollowsTheFormulaByHand) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   Parameters p;
   p.add("w", {1});
   p.values()[0] = 1.0f;
@@ -134,7 +134,7 @@ TEST(Optimizer, SgdFollowsTheFormulaByHand) {
 }
 
 TEST(Optimizer, TheFirstAdamWStepHasTheLengthOfTheLearningRate) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   Parameters p = make_parameters(4, 1);
   const std::vector<float> before(p.values().begin(), p.values().end());
   const float gradients[] = {1e-3f, -5.0f, 1e6f, 0.0f};
@@ -147,7 +147,7 @@ TEST(Optimizer, TheFirstAdamWStepHasTheLengthOfTheLearningRate) {
 }
 
 TEST(Optimizer, DecayIsDecoupledFromTheGradient) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdamW}) {
     Parameters p = make_parameters(3, 1);
     const std::vector<float> before(p.values().begin(), p.values().end());
@@ -157,7 +157,7 @@ TEST(Optimizer, DecayIsDecoupledFromTheGradient) {
 }
 
 TEST(Optimizer, ANanGradientStaysVisible) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   for (const OptimizerOptions& options : all_options()) {
     Parameters p = make_parameters(20, 1);
     p.gradients()[13] = std::numeric_limits<float>::quiet_NaN();
@@ -167,7 +167,7 @@ TEST(Optimizer, ANanGradientStaysVisible) {
 }
 
 TEST(Optimizer, ContinuingFromSavedMomentsGivesTheSameBits) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   for (const OptimizerOptions& options : all_options()) {
     Parameters whole = make_parameters(100, 1), parted = make_parameters(100, 1);
     Optimizer first(options, 100), second(options, 100), resumed(options, 100);
@@ -206,7 +206,7 @@ TEST(Optimizer, WrongOptionsAndSizesAreErrors) {
     EXPECT_THAT(message_of<Error>([&] { Optimizer(bad, 1); }), testing::HasSubstr("[optimizer]"));
   Parameters p = make_parameters(3, 1);
   Optimizer optimizer({}, 4);
-  EXPECT_THROW(optimizer.step(p, 0.1f, Pool(1)), Error);
+  EXPECT_THROW(optimizer.step(p, 0.1f, ThreadPool(1)), Error);
 }
 
 TEST(OptimizerDeterminism, TheSameBitsForAnyThreadCount) {
@@ -216,7 +216,7 @@ TEST(OptimizerDeterminism, TheSameBitsForAnyThreadCount) {
   for (std::size_t i = 0; i < kCount; ++i) start.gradients()[i] = start.values()[kCount - 1 - i];
   for (const OptimizerOptions& options : all_options()) {
     const auto run = [&](int threads) {
-      const Pool pool(threads);
+      const ThreadPool pool(threads);
       Parameters p = start;
       Optimizer optimizer(options, kCount);
       for (int step = 0; step < 2; ++step) optimizer.step(p, 0.01f, pool);

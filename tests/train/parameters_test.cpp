@@ -1,4 +1,4 @@
-#include "espalier/train/parameters.hpp"
+#include "espalier/parameters.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "espalier/core/error.hpp"
-#include "espalier/core/random.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
 #include "temp_folder.hpp"
 #include "thread_counts.hpp"
 
@@ -94,7 +94,7 @@ TEST(Parameters, HashFollowsEveryValueAndTheSplitIntoTensors) {
 }
 
 TEST(Parameters, ZeroGradLeavesNoGradient) {
-  const Pool pool(2);
+  const ThreadPool pool(2);
   Parameters p = sample(100'000);
   EXPECT_TRUE(p.has_gradients());
   p.zero_grad(pool);
@@ -105,7 +105,7 @@ TEST(Parameters, ZeroGradLeavesNoGradient) {
 }
 
 TEST(Parameters, NormIsTheRootOfTheSumOfSquares) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   for (const std::size_t count : {1u, 7u, 8u, 9u, 1000u, 16'384u, 16'385u, 50'001u}) {
     const Parameters p = sample(count);
     long double squares = 0;
@@ -116,7 +116,7 @@ TEST(Parameters, NormIsTheRootOfTheSumOfSquares) {
 }
 
 TEST(Parameters, NormOfHugeAndTinyGradientsDoesNotOverflow) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   Parameters p;
   p.add("a", {2});
   p.gradients()[0] = p.gradients()[1] = 3e38f;
@@ -128,7 +128,7 @@ TEST(Parameters, NormOfHugeAndTinyGradientsDoesNotOverflow) {
 }
 
 TEST(Parameters, ClippingByNormShrinksToTheLimitAndKeepsTheDirection) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   EXPECT_TRUE(rc::check([&](std::uint64_t seed) {
     Parameters p = sample(257, seed);
     const std::vector<float> before(p.gradients().begin(), p.gradients().end());
@@ -145,7 +145,7 @@ TEST(Parameters, ClippingByNormShrinksToTheLimitAndKeepsTheDirection) {
 }
 
 TEST(Parameters, ClippingByValueLimitsEveryElementAndNoOther) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   Parameters p = sample(1000);
   const std::vector<float> before(p.gradients().begin(), p.gradients().end());
   p.clip_gradient_values(50, pool);
@@ -157,7 +157,7 @@ TEST(ParametersDeterminism, NormAndClippingGiveTheSameBitsForAnyThreadCount) {
   const Oversubscribe oversubscribe;
   const Parameters start = sample(150'007);  // 10 chunks, the last one ragged
   const auto run = [&](int threads) {
-    const Pool pool(threads);
+    const ThreadPool pool(threads);
     Parameters p = start;
     const double norm = p.clip_gradients(10.0, pool);
     p.clip_gradient_values(0.02f, pool);

@@ -1,11 +1,11 @@
-#include "espalier/train/schedule.hpp"
+#include "espalier/schedule.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <cmath>
 
-#include "espalier/core/error.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "espalier/core/random.hpp"
-#include "espalier/io/safetensors.hpp"
-#include "espalier/train/gradient_slots.hpp"
-#include "espalier/train/objective.hpp"
+#include "espalier/random.hpp"
+#include "espalier/safetensors.hpp"
+#include "espalier/gradient_slots.hpp"
+#include "espalier/objective.hpp"
 
 namespace espalier {
 
@@ -26,7 +26,7 @@ class ToyObjective : public Objective {
 
   Parameters& parameters() override { return parameters_; }
 
-  double accumulate(std::uint64_t batch, const Pool& pool, PhaseSeconds&) override {
+  double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds&) override {
     slots_.zero(pool);
     std::vector<double> losses(slots_.count());
     const Random random(seed_, Purpose::kBatch, static_cast<std::uint32_t>(batch));
@@ -39,7 +39,7 @@ class ToyObjective : public Objective {
     return batch >= poison_from ? std::numeric_limits<double>::quiet_NaN() : loss;
   }
 
-  Evaluation evaluate(const Pool&) override {
+  Evaluation evaluate(const ThreadPool&) override {
     double error = 0;
     for (std::size_t i = 0; i < kInputs; ++i) error += square(parameters_.values()[i] - truth(i));
     return {1 / (1 + error), error < 1e-2, loss_override ? *loss_override : error, {{"error", error}}};

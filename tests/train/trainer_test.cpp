@@ -1,4 +1,4 @@
-#include "espalier/train/trainer.hpp"
+#include "espalier/trainer.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <bit>
 #include <map>
 
-#include "espalier/core/error.hpp"
-#include "espalier/train/checkpoint.hpp"
+#include "espalier/error.hpp"
+#include "runs/checkpoint.hpp"
 #include "temp_folder.hpp"
 #include "thread_counts.hpp"
 #include "train/toy_objective.hpp"
@@ -29,7 +29,7 @@ TrainOptions options(std::uint64_t epochs = 60) {
 bool carry_on(const Trainer&, bool) { return true; }
 
 TEST(Trainer, LearnsAndKeepsTheBestWeights) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   ToyObjective toy;
   TrainOptions o = options(300);
   o.until_solved = true;
@@ -42,7 +42,7 @@ TEST(Trainer, LearnsAndKeepsTheBestWeights) {
 }
 
 TEST(Trainer, EvaluatesAsOftenAsAskedAndAtTheEnd) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   ToyObjective toy;
   Trainer trainer(toy, options(20), pool);
   std::vector<std::uint64_t> evaluated;
@@ -55,7 +55,7 @@ TEST(Trainer, EvaluatesAsOftenAsAskedAndAtTheEnd) {
 }
 
 TEST(Trainer, GivesUpAfterItsPatience) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   ToyObjective toy;
   TrainOptions o = options(1000);
   o.schedule = {.lr = 0.0};  // no step changes anything, so no evaluation is better
@@ -67,7 +67,7 @@ TEST(Trainer, GivesUpAfterItsPatience) {
 }
 
 TEST(Trainer, TheWatcherCanInterrupt) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   ToyObjective toy;
   Trainer trainer(toy, options(), pool);
   EXPECT_EQ(trainer.run([](const Trainer& t, bool) { return t.state().epoch < 5; }), Outcome::kInterrupted);
@@ -75,7 +75,7 @@ TEST(Trainer, TheWatcherCanInterrupt) {
 }
 
 TEST(Trainer, ALossThatIsNotFiniteStopsBeforeTheWeightsAreTouched) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   ToyObjective toy;
   toy.poison_from = 4;
   Trainer trainer(toy, options(), pool);
@@ -92,7 +92,7 @@ TEST(Trainer, ALossThatIsNotFiniteStopsBeforeTheWeightsAreTouched) {
 }
 
 TEST(Trainer, AccumulationAddsTheGradientsOfSeveralBatches) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   TrainOptions o = options(1);
   o.accumulate = 3;
   ToyObjective accumulated, by_hand;
@@ -114,7 +114,7 @@ std::pair<std::string, std::uint64_t> fingerprint(const Trainer& trainer) {
 TEST(TrainerDeterminism, TheSameBitsForAnyThreadCount) {
   const Oversubscribe oversubscribe;
   const auto run = [](int threads) {
-    const Pool pool(threads);
+    const ThreadPool pool(threads);
     ToyObjective toy;
     TrainOptions o = options();
     o.accumulate = 2;
@@ -127,7 +127,7 @@ TEST(TrainerDeterminism, TheSameBitsForAnyThreadCount) {
 }
 
 TEST(TrainerDeterminism, ResumingAnywhereGivesTheBitsOfAnUninterruptedRun) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   for (const OptimizerKind kind : {OptimizerKind::kAdamW, OptimizerKind::kSgd}) {
     TrainOptions o = options(30);
     o.optimizer.kind = kind;
@@ -160,7 +160,7 @@ TEST(TrainerDeterminism, ResumingAnywhereGivesTheBitsOfAnUninterruptedRun) {
 }
 
 TEST(Trainer, ZeroForAnIntervalIsAnError) {
-  const Pool pool(1);
+  const ThreadPool pool(1);
   ToyObjective toy;
   TrainOptions o;
   o.accumulate = 0;

@@ -1,0 +1,138 @@
+// espalier bench: how fast each room is on this machine, against one thread, the scalar reference and the
+// machine's limits.
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "commands.hpp"
+#include "interrupt.hpp"
+#include "bench/bench.hpp"
+
+namespace espalier::app {
+namespace {
+
+struct BenchFlags {
+  BenchOptions options;
+  std::string threads;
+  bool json = false, list = false, signature = false, quiet = false;
+};
+
+std::vector<int> parse_threads(const std::string& text) {
+  std::vector<int> list;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end) {
+    int value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc{} || value < 1 || value > 1024 || (next < end && *next != ',') || next + 1 == end)
+      throw CLI::ValidationError("--threads", fmt::format("got \"{}\", expected thread counts such as 1,2,4", text));
+    list.push_back(value);
+    at = next + 1;
+  }
+  return list;
+}
+
+// 12.3 M, 4.56 G: three figures and the power of a thousand.
+std::string scaled(double value) {
+  constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T"};
+  int power = 0;
+  while (value >= 1000 && power < 4) value /= 1000, ++power;
+  return fmt::format("{:.{}f} {}", value, value >= 100 ? 0 : value >= 10 ? 1 : 2, kPrefixes[power]);
+}
+
+std::string time_text(double seconds) {
+  return seconds >= 1      ? fmt::format("{:.3f} s ", seconds)
+         : seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3)
+                           : fmt::format("{:.3f} us", seconds * 1e6);
+}
+
+std::string or_dash(double value, const std::string& text) { return value > 0 ? text : "-"; }
+
+void print_table(const BenchReport& report) {
+  for (const auto& [threads, limits] : report.limits)
+    fmt::print("machine with {} thread{}: {}flop/s ({}), memory {}B/s\n", threads, threads == 1 ? "" : "s",
+               scaled(limits.flops), vector_target(), scaled(limits.bytes));
+  fmt::print("\n{:<33} {:>7} {:>11} {:>11} {:>21} {:>6} {:>8} {:>7} {:>7}  {}\n", "case", "threads", "median", "best",
+             "throughput", "x one", "x plain", "limit", "memory", "hash");
+  for (const BenchRow& r : report.rows)
+    fmt::print(
+        "{:<33} {:>7} {:>11} {:>11} {:>21} {:>6.2f} {:>8} {:>7} {:>7}  {}\n", r.name, r.threads,
+        time_text(r.median_seconds), time_text(r.best_seconds), scaled(r.throughput) + r.unit, r.ratio_to_one,
+        or_dash(r.ratio_to_reference, fmt::format("{:.{}f}", r.ratio_to_reference, r.ratio_to_reference < 10 ? 2 : 0)),
+        or_dash(r.fraction_of_limit, fmt::format("{:.1f} %", 100 * r.fraction_of_limit)),
+        fmt::format("{:.0f} MB", r.peak_mb), r.hash_equal ? "equal" : "DIFFERENT");
+}
+
+Json to_json(const BenchReport& report) {
+  Json j = {{"vector_target", vector_target()}, {"limits", Json::array()}, {"cases", Json::array()}};
+  for (const auto& [threads, limits] : report.limits)
+    j["limits"].push_back(
+        {{"threads", threads}, {"flops_per_second", limits.flops}, {"memory_bytes_per_second", limits.bytes}});
+  for (const BenchRow& r : report.rows) {
+    Json row = {{"case", r.name},
+                {"unit", r.unit},
+                {"threads", r.threads},
+                {"samples", r.samples},
+                {"median_seconds", r.median_seconds},
+                {"best_seconds", r.best_seconds},
+                {"throughput", r.throughput},
+                {"ratio_to_one_thread", r.ratio_to_one},
+                {"ratio_to_reference", nullptr},
+                {"fraction_of_limit", nullptr},
+                {"peak_mb", r.peak_mb},
+                {"hash", r.hash},
+                {"hash_equal", r.hash_equal}};
+    if (r.ratio_to_reference > 0) row["ratio_to_reference"] = r.ratio_to_reference;
+    if (r.fraction_of_limit > 0) row["fraction_of_limit"] = r.fraction_of_limit;
+    j["cases"].push_back(std::move(row));
+  }
+  return j;
+}
+
+int run(const BenchFlags& f) {
+  if (f.list) {
+    for (const BenchCase* c : select_cases(f.options.filter)) fmt::print("{:<28} {}\n", c->name, c->unit);
+    return kDone;
+  }
+  if (f.signature) {
+    const std::string signature = bench_signature(ThreadPool(f.options.threads.empty() ? 0 : f.options.threads.back()));
+    f.json ? fmt::print("{}\n", Json{{"signature", signature}}.dump()) : fmt::print("{}\n", signature);
+    return kDone;
+  }
+  const StopFlag& stop = interrupt_flag();
+  const BenchReport report = bench(f.options, [&](const std::string& name, std::size_t index, std::size_t count) {
+    if (!f.quiet && !stop.raised()) fmt::print(stderr, "{}/{} {}\n", index + 1, count, name);
+    return !stop.raised();
+  });
+  f.json ? fmt::print("{}\n", to_json(report).dump()) : print_table(report);
+  if (stop.raised()) return kInterrupted;
+  for (const BenchRow& r : report.rows)
+    if (!r.hash_equal) return kFailed;
+  return kDone;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& program, int& exit_code) {
+  auto flags = std::make_shared<BenchFlags>();
+  CLI::App* command = program.add_subcommand("bench", "measure the speed of every room on this machine");
+  command->add_option("--threads", flags->threads, "thread counts to compare (default 1,2,4,... all cores)")
+      ->type_name("1,2");
+  command->add_option("--filter", flags->options.filter, "only cases whose name contains this")->type_name("NAME");
+  command->add_option("--repeat", flags->options.repeat, "samples of each case and thread count")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  command->add_option("--seconds", flags->options.seconds, "no new samples of a case after so long")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86400.0));
+  command->add_flag("--list", flags->list, "list the cases");
+  command->add_flag("--signature", flags->signature, "train a small fixed set, print one hash of its weights");
+  command->add_flag("--json", flags->json, "print one JSON object");
+  command->add_flag("--quiet", flags->quiet, "do not name the cases as they run");
+  command->callback([flags, &exit_code] {
+    flags->options.threads = parse_threads(flags->threads);
+    exit_code = run(*flags);
+  });
+}
+
+}  // namespace espalier::app

@@ -1,0 +1,47 @@
+#include "circuit_files.hpp"
+
+#include "espalier/import.hpp"
+#include "espalier/error.hpp"
+#include "base/files.hpp"
+#include "models/lattice/lattice_model.hpp"
+#include "runs/run_folder.hpp"
+
+namespace espalier::app {
+namespace {
+
+// Eight bytes of length, then a JSON object: no netlist begins like that.
+bool looks_like_safetensors(std::string_view bytes) { return bytes.size() > 8 && bytes[7] == 0 && bytes[8] == '{'; }
+
+}  // namespace
+
+Netlist load_circuit(const std::string& path) {
+  const std::string file = RunFolder::model_file(path);
+  const std::string bytes = read_text(file);
+  if (!looks_like_safetensors(bytes)) return import_circuit(bytes, file);
+  const LatticeModel model = load_lattice_model(file);
+  Netlist cell = model.raw_cell();
+  cell.name = model.task();
+  return cell;
+}
+
+Netlist CircuitWork::run(const Netlist& raw) {
+  Netlist small = espalier::simplify(raw, {}, &simplify);
+  if (with_abc) {
+    small = simplify_with_abc(small, raw, {}, &abc);
+    const NetlistCounts counts = count_netlist(small);
+    simplify.steps.push_back({"abc", counts.raw, counts.active, counts.depth});
+  }
+  return small;
+}
+
+nlohmann::json counts_json(const Netlist& netlist) {
+  const NetlistCounts counts = count_netlist(netlist);
+  nlohmann::json histogram = nlohmann::json::object();
+  for (std::size_t g = 0; g < kGates; ++g)
+    if (counts.histogram[g]) histogram[std::string(kGateNames[g])] = counts.histogram[g];
+  return {{"inputs", counts.inputs}, {"used_inputs", counts.live_inputs}, {"outputs", counts.outputs},
+          {"gates", counts.raw},     {"active", counts.active},           {"depth", counts.depth},
+          {"by_type", histogram}};
+}
+
+}  // namespace espalier::app

@@ -1,0 +1,82 @@
+// espalier ged A B: the edit distance of two graphs.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "espalier/edit_distance.hpp"
+
+namespace espalier::app {
+namespace {
+
+using Json = nlohmann::json;
+
+struct GedFlags {
+  std::string first, second, costs;
+  double budget = 10;
+  bool edits = false, json = false;
+};
+
+const char* kind_name(EditKind kind) {
+  switch (kind) {
+    case EditKind::kInsertNode: return "insert_node";
+    case EditKind::kDeleteNode: return "delete_node";
+    case EditKind::kSubstituteNode: return "substitute_node";
+    case EditKind::kInsertEdge: return "insert_edge";
+    case EditKind::kDeleteEdge: return "delete_edge";
+    case EditKind::kSubstituteEdge: return "substitute_edge";
+  }
+  return "";
+}
+
+Json to_json(const EditDistanceReport& r, double similarity) {
+  Json edits = Json::array();
+  for (const GraphEdit& e : r.edits)
+    edits.push_back({{"kind", kind_name(e.kind)},
+                     {"first", {e.first, e.first_to}},
+                     {"second", {e.second, e.second_to}},
+                     {"before", e.before},
+                     {"after", e.after},
+                     {"cost", e.cost}});
+  return {{"distance", r.distance}, {"lower", r.lower}, {"upper", r.upper},       {"exact", r.exact},
+          {"mapping", r.mapping},   {"edits", edits},   {"searched", r.searched}, {"wl_similarity", similarity}};
+}
+
+void ged(const GedFlags& f) {
+  EditDistanceOptions options;
+  options.costs = edit_costs_from(f.costs);
+  options.max_seconds = f.budget;
+  const LabelledGraph a = read_graph(f.first), b = read_graph(f.second);
+  const EditDistanceReport r = f.budget > 0 ? edit_distance(a, b, options) : edit_bounds(a, b, options.costs);
+  const double similarity = wl_similarity(a, b);
+  if (f.json) {
+    fmt::print("{}\n", to_json(r, similarity).dump());
+    return;
+  }
+  if (r.exact)
+    fmt::print("distance {:g} (exact)\n", r.distance);
+  else
+    fmt::print("distance between {:g} and {:g}\n", r.lower, r.upper);
+  fmt::print("Weisfeiler-Lehman similarity {:.4f}\n", similarity);
+  if (f.edits)
+    for (const GraphEdit& e : r.edits) fmt::print("  {:<6g} {}\n", e.cost, to_text(e));
+}
+
+}  // namespace
+
+void add_ged_command(CLI::App& program, int&) {
+  CLI::App* command = program.add_subcommand("ged", "the edit distance of two graphs (JSON or GXL files)");
+  auto flags = std::make_shared<GedFlags>();
+  command->add_option("first", flags->first, "a graph")->required()->type_name("A");
+  command->add_option("second", flags->second, "another")->required()->type_name("B");
+  command->add_option("--exact-budget", flags->budget, "seconds for the exact search; 0 = bounds only")
+      ->type_name("S")
+      ->default_str("10")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--costs", flags->costs, "e.g. node-insert=1,edge-substitute=0.5; what is not named costs 1");
+  command->add_flag("--edits", flags->edits, "list the edits");
+  command->add_flag("--json", flags->json, "print one JSON object");
+  command->callback([flags] { ged(*flags); });
+}
+
+}  // namespace espalier::app

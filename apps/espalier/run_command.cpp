@@ -1,0 +1,240 @@
+// espalier run MODEL: lets a trained automaton grow: in the terminal, as GIF and PNG, or as text.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "checks.hpp"
+#include "commands.hpp"
+#include "interrupt.hpp"
+#include "progress.hpp"
+#include "base/clock.hpp"
+#include "base/hash.hpp"
+#include "base/gif.hpp"
+#include "base/terminal.hpp"
+#include "models/lattice/stepper.hpp"
+#include "runs/run_folder.hpp"
+
+namespace espalier::app {
+namespace {
+
+struct RunFlags {
+  std::string model, size, damage, gif, png;
+  std::uint64_t steps = 0, seed = 1;
+  std::size_t reset = 0;
+  double fire_rate = 0;
+  int threads = 0, fps = 12, scale = 0;
+  bool soft = false, channels = false, json = false, quiet = false;
+};
+
+constexpr int kMaxSide = 4096;  // of pictures
+constexpr std::uint64_t kMaxFrames = 400;
+constexpr double kPatience = 2;  // seconds without progress
+
+std::vector<long> numbers(const std::string& option, const std::string& text, char separator) {
+  std::vector<long> list;
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    const std::string part = text.substr(at, end - at);
+    char* stop = nullptr;
+    list.push_back(std::strtol(part.c_str(), &stop, 10));
+    if (part.empty() || *stop || list.back() < 0)
+      throw CLI::ValidationError(option,
+                                 fmt::format("got \"{}\", expected whole numbers separated by '{}'", text, separator));
+    at = end + 1;
+  }
+  return list;
+}
+
+void parse_size(const RunFlags& f, const LatticeModel& model, int& height, int& width) {
+  const bool life = model.task() == "life";
+  height = life ? 64 : model.problem.rollout.height;
+  width = life ? 64 : model.problem.rollout.width;
+  if (f.size.empty()) return;
+  const auto list = numbers("--size", f.size, 'x');
+  height = static_cast<int>(std::min(list[0], 1'000'000L));
+  width = static_cast<int>(std::min(list.size() > 1 ? list[1] : list[0], 1'000'000L));
+  if (list.size() > 2 || height < 1 || width < 1 || height > kMaxSide || width > kMaxSide)
+    throw CLI::ValidationError("--size",
+                               fmt::format("got \"{}\", expected N or HxW with sides of 1 to {}", f.size, kMaxSide));
+}
+
+// A pattern is judged after its trained steps and need not last; a checkerboard shows that it stays.
+std::uint64_t default_steps(const LatticeModel& model) {
+  const auto trained = static_cast<std::uint64_t>(model.problem.rollout.steps);
+  return model.task() == "life" ? 100 : model.task().starts_with("checkerboard") ? 2 * trained : trained;
+}
+
+SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, const BoardState& start,
+                                   std::uint64_t steps) {
+  SimulatorOptions o;
+  o.periodic = model.automaton.shape().boundary == Boundary::kPeriodic;
+  o.fire_rate = f.fire_rate > 0 ? f.fire_rate : model.problem.rollout.fire_rate;
+  o.seed = f.seed;
+  o.random_reset = f.reset;
+  if (!f.damage.empty()) {
+    const auto d = numbers("--damage", f.damage, ',');
+    if (d.size() != 4 && d.size() != 6)
+      throw CLI::ValidationError("--damage",
+                                 fmt::format("got \"{}\", expected TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]", f.damage));
+    const auto n = [&](std::size_t i) { return static_cast<std::size_t>(d[i]); };
+    if (d[0] >= start.height || d[1] >= start.width || d[2] == 0 || d[3] == 0)
+      throw CLI::ValidationError("--damage", fmt::format("got \"{}\", expected cells of the {} x {} board", f.damage,
+                                                         start.height, start.width));
+    if (d.size() == 6 && d[4] >= d[5])
+      throw CLI::ValidationError("--damage", fmt::format("got \"{}\", expected FROM before TO", f.damage));
+    o.dead.push_back({n(0), n(1), n(2), n(3), d.size() == 6 ? n(4) : 0, d.size() == 6 ? n(5) : steps});
+  }
+  return o;
+}
+
+// Shows frames at a steady pace where a person watches, collects them where a GIF is wanted.
+class Stage {
+ public:
+  Stage(const RunFlags& f, const LatticeModel& model)
+      : f_(f), model_(model), live_(!f.quiet && !f.json && isatty(STDOUT_FILENO)) {}
+
+  void show(const BoardState& state, bool last) {
+    const Image image = f_.channels ? view_channels(state) : view_board(model_, state);
+    if (!f_.gif.empty()) frames_.push_back(enlarge(image, scale(image)));
+    if (live_) {
+      const Image board = view_board(model_, state);
+      if (drawn_) fmt::print("{}", rewind_terminal(board));
+      fmt::print("{}", draw_in_terminal(board, {model_.problem.loss_channels >= 3}));
+      std::fflush(stdout);
+      drawn_ = true;
+      if (!last) std::this_thread::sleep_for(std::chrono::milliseconds(1000 / f_.fps));
+    } else if (last && !f_.json && !f_.quiet) {
+      fmt::print("{}", draw_in_terminal(view_board(model_, state)));
+    }
+    if (last && !f_.png.empty()) write_png(f_.png, enlarge(image, scale(image)));
+    if (last && !f_.gif.empty()) write_gif(f_.gif, frames_, {1000 / f_.fps, 1500, 0});
+  }
+  // Every step is shown when someone looks; otherwise only what is written.
+  bool every_step() const { return live_ || !f_.gif.empty(); }
+  bool live() const { return live_; }
+
+ private:
+  int scale(const Image& image) const {
+    return f_.scale > 0 ? f_.scale : std::max(1, 384 / std::max(image.width, image.height));
+  }
+  const RunFlags& f_;
+  const LatticeModel& model_;
+  bool live_, drawn_ = false;
+  std::vector<Image> frames_;
+};
+
+// As many steps at a time as take a tenth of a second, so that progress shows and Ctrl-C is heard.
+class Portion {
+ public:
+  std::uint64_t next(std::uint64_t left) {
+    const double now = seconds_now();
+    if (now - last_ < 0.05 && size_ < left) size_ *= 2;
+    if (now - last_ > 0.2) size_ = std::max<std::uint64_t>(1, size_ / 2);
+    last_ = now;
+    return std::min(size_, left);
+  }
+
+ private:
+  std::uint64_t size_ = 1;
+  double last_ = seconds_now();
+};
+
+void check_pictures(const RunFlags& f) {
+  const std::string model = RunFolder::model_file(f.model);
+  check_output("--gif", f.gif, {model});
+  check_output("--png", f.png, {model});
+  if (!f.gif.empty() && f.gif == f.png)
+    throw CLI::ValidationError("--png", fmt::format("got {}, where the GIF goes", f.png));
+  if (f.channels && f.gif.empty() && f.png.empty())
+    throw CLI::ValidationError("--channels", "got no picture to show them in, expected --gif or --png");
+}
+
+int run(const RunFlags& f) {
+  check_pictures(f);
+  const LatticeModel model = load_lattice_model(f.model);
+  int height = 0, width = 0;
+  parse_size(f, model, height, width);
+  const std::uint64_t steps = f.steps ? f.steps : default_steps(model);
+  const ThreadPool pool(f.threads);
+  const BoardState start = start_board(model, height, width, f.seed);
+  const SimulatorOptions options = simulator_options(f, model, start, steps);
+  const auto stepper = f.soft ? make_soft_stepper(model, start, options) : make_hard_stepper(model, start, options);
+  const StopFlag& stop = interrupt_flag();
+  Stage stage(f, model);
+  const double began = seconds_now();
+  // Long runs are shown in at most kMaxFrames frames.
+  const std::uint64_t stride = stage.every_step() ? (steps + kMaxFrames - 1) / kMaxFrames : steps;
+  if (stage.every_step()) stage.show(stepper->state(), false);
+  Progress progress(f.quiet || f.json || stage.live(), steps);
+  Portion portion;
+  std::uint64_t done = 0;
+  while (done < steps && !stop.raised()) {
+    const std::uint64_t shown = std::min(done + stride, steps);
+    while (done < shown && !stop.raised()) {
+      const std::uint64_t now = portion.next(shown - done);
+      stepper->advance(now, pool);
+      done += now;
+      if (done < steps && seconds_now() - began > kPatience) progress.update(done, "steps");
+    }
+    progress.clear();
+    stage.show(stepper->state(), done == steps || stop.raised());
+  }
+  if (f.json) {
+    const BoardState state = stepper->state();
+    double alive = 0;
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) alive += state.at(0, y, x);
+    Hasher hash;
+    hash.add(std::span<const float>(state.values));
+    fmt::print("{}\n", Json{{"task", model.task()},
+                            {"height", height},
+                            {"width", width},
+                            {"steps", done},
+                            {"soft", f.soft},
+                            {"alive", alive},
+                            {"board_hash", hash.hex()},
+                            {"seconds", seconds_now() - began}}
+                           .dump());
+  }
+  return stop.raised() ? kInterrupted : kDone;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& program, int& exit_code) {
+  auto f = std::make_shared<RunFlags>();
+  CLI::App* c = program.add_subcommand("run", "let a trained automaton grow, in the terminal, as GIF or PNG");
+  c->add_option("model", f->model, "a trained automaton: its run's folder or model.safetensors")
+      ->required()
+      ->type_name("FILE");
+  c->add_option("--size", f->size, "board size, N or HxW (default: as trained; life 64)");
+  c->add_option("--steps", f->steps, "steps to run (default: as trained; checkerboards twice that, life 100)")
+      ->check(CLI::Range(1L, 1'000'000'000L));
+  c->add_option("--seed", f->seed, "seed of the start, of updates and of damage")
+      ->capture_default_str()
+      ->check(is_seed());
+  c->add_option("--async", f->fire_rate, "probability that a cell updates in a step (default: as trained)")
+      ->check(CLI::Range(0.001, 1.0))
+      ->type_name("RATE");
+  c->add_option("--damage", f->damage, "hold a rectangle at 0: TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]");
+  c->add_option("--reset", f->reset, "clear a random square of this side after every step")
+      ->check(CLI::Range(1, kMaxSide));
+  c->add_flag("--soft", f->soft, "soft gates as trained instead of the hard circuit");
+  c->add_option("--gif", f->gif, "write the run as an animated GIF")->type_name("FILE");
+  c->add_option("--png", f->png, "write the last board as a PNG")->type_name("FILE");
+  c->add_option("--scale", f->scale, "pixels a cell in pictures (default: so that the picture is near 384)")
+      ->check(CLI::Range(1, 64));
+  c->add_flag("--channels", f->channels, "pictures show a sheet of all channels");
+  c->add_option("--fps", f->fps, "steps a second in terminal and GIF")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
+  c->add_option("--threads", f->threads, "worker threads; 0 = all cores");
+  c->add_flag("--quiet", f->quiet, "draw nothing");
+  c->add_flag("--json", f->json, "print one JSON object instead of the board");
+  c->callback([f, &exit_code] { exit_code = run(*f); });
+}
+
+}  // namespace espalier::app

@@ -1,0 +1,143 @@
+// A network whose shape is any directed acyclic graph: one weight per edge, a bias and an activation per node.
+//   z_v = b_v + s_v sum_{u->v} w_uv a_u,   a_v = f_v(z_v),   s_v = 1 or 1/sqrt(fan_in(v));  a_v = sample for inputs
+// A batch of B samples runs as B lanes through the same graph. Gradients add up over calls until zero_grad().
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/thread_pool.hpp"
+#include "espalier/dag_topology.hpp"
+#include "espalier/optimizer.hpp"
+#include "espalier/parameters.hpp"
+
+namespace espalier {
+
+class SafetensorsFile;
+struct DagPlan;
+
+// The calling thread alone: the default wherever a pool may be passed.
+const ThreadPool& this_thread_only();
+
+struct DagOptions {
+  bool fan_in_scaling = false;
+};
+
+struct LayeredOptions {
+  double density = 1.0;  // fraction of the edges between neighbouring layers; no node is left without an edge
+  Activation hidden = Activation::kTanh;
+  Activation output = Activation::kLinear;
+  bool fan_in_scaling = false;
+  std::uint64_t seed = 0;  // of the weights and the choice of edges
+};
+
+struct WeightedEdge {
+  std::uint32_t from, to;
+  float weight;
+};
+
+class DagNN {
+ public:
+  explicit DagNN(const DagOptions& options = {});
+  ~DagNN();
+  DagNN(DagNN&&) noexcept;
+  DagNN& operator=(DagNN&&) noexcept;
+
+  // --- Building. Ids are never reused; a call that fails changes nothing.
+  NodeId add_node(NodeKind kind, Activation activation = Activation::kLinear, float bias = 0);
+  EdgeId add_edge(NodeId from, NodeId to, float weight);
+  // layered({4, 8, 1}): inputs, hidden layers, outputs.
+  static DagNN layered(std::span<const std::size_t> sizes, const LayeredOptions& options = {});
+  // Nodes 0..nodes-1; those without incoming edges are inputs, those without outgoing ones outputs.
+  static DagNN from_edges(std::size_t nodes, std::span<const WeightedEdge> edges, Activation hidden,
+                          const DagOptions& options = {});
+  // One node per code point, chained in order: the first an input, the last an output.
+  static DagNN from_text(std::string_view utf8);
+  std::string to_text() const;  // code points of the nodes that have one, by id
+
+  // --- Looking.
+  const DagTopology& topology() const { return topology_; }
+  std::size_t num_inputs() const;
+  std::size_t num_outputs() const;
+  const DagOptions& options() const { return options_; }
+  float weight(EdgeId edge) const;
+  float bias(NodeId node) const;  // 0 for inputs
+  void set_weight(EdgeId edge, float value);
+  void set_bias(NodeId node, float value);
+
+  // --- Running. Samples are rows [B][inputs]; inputs and outputs are ordered by id.
+  // The result [B][outputs] stays valid until the next call.
+  std::span<const float> forward(std::span<const float> samples, std::size_t batch,
+                                 const ThreadPool& pool = this_thread_only());
+
+  // --- The training contract.
+  void zero_grad(const ThreadPool& pool = this_thread_only());
+  // Adds the gradients of the last forward's batch; output_grad is [B][outputs]. Nothing when not training.
+  void backward_accumulate(std::span<const float> output_grad, const ThreadPool& pool = this_thread_only());
+  void step(float lr, const ThreadPool& pool = this_thread_only());  // plain SGD
+  double gradient_norm(const ThreadPool& pool = this_thread_only()) const;
+  double clip_gradients(double max_norm, const ThreadPool& pool = this_thread_only());  // the norm before
+  bool has_gradients() const;
+  std::size_t num_parameters() const;
+  void accumulate_edge_grad(NodeId from, NodeId to, float gradient);
+  std::optional<float> edge_grad(NodeId from, NodeId to) const;
+  void train(bool on) { training_ = on; }
+  bool is_training() const { return training_; }
+  [[deprecated("use backward_accumulate, step and zero_grad")]] void backward_and_update(
+      std::span<const float> output_grad, float lr);
+
+  // Gradient of the last backward with respect to the samples, [B][inputs].
+  std::vector<float> input_gradients() const;
+
+  // --- Growth and pruning. Weights, gradients and ids stay with their edges. With fan-in scaling the weights
+  // that share a target are rescaled when its fan-in changes, so that what they contribute stays the same.
+  NodeId split_edge(EdgeId edge);                // same function: w, then a linear node, then 1
+  EdgeId add_shortcut(NodeId from, NodeId to);   // same function: weight 0
+  std::size_t prune_below(float threshold);      // edges with |w| < threshold; how many went
+  std::size_t prune_percentile(double percent);  // that share of all edges, smallest |w| first
+  std::size_t remove_unseen();                   // hidden nodes that no output can see
+  void remove_edge(EdgeId edge);
+  void remove_node(NodeId node);
+
+  // Named tensors "bias" and "weight" (in the order the kernels read them). Edits made since the last call are
+  // put in effect first, which moves weights and gradients; pass the optimizer to move its state too.
+  Parameters& parameters();
+  void apply_edits(Optimizer* optimizer = nullptr);
+  // Where an edge's weight and a node's bias are in the flat arrays of parameters(), until the next edit.
+  std::size_t weight_index(EdgeId edge);
+  std::size_t bias_index(NodeId node);
+
+  // A network with the ids of an older one, e.g. out of a file: any node or edge may be put back, then new ones
+  // get ids from next_node and next_edge.
+  void restore_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol = kNoSymbol);
+  void restore_edge(EdgeId id, NodeId from, NodeId to, float weight);
+  void reserve_ids(NodeId next_node, EdgeId next_edge);
+
+  // --- Files. Gradients are not kept.
+  void save(SafetensorsFile& file) const;
+  static DagNN load(const SafetensorsFile& file);
+
+ private:
+  struct State;
+  float& weight_ref(EdgeId edge);
+  float& bias_ref(NodeId node);
+  float* gradient_of(EdgeId edge);  // null for an edge that waits for apply_edits()
+  void edited();
+  void scale_incoming(NodeId node, std::size_t fan_in_before);
+  std::size_t remove_edges(const std::vector<EdgeId>& edges);
+  const DagPlan& plan();
+
+  DagOptions options_;
+  DagTopology topology_;
+  Parameters parameters_;
+  bool training_ = true;
+  bool accumulated_ = false;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,53 @@
+// A small RGB picture, and PNG in and out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier {
+
+struct Rgb {
+  std::uint8_t red = 0, green = 0, blue = 0;
+  bool operator==(const Rgb&) const = default;
+};
+
+inline constexpr int kMaxImageSide = 4096;
+
+struct Image {
+  int width = 0, height = 0;
+  std::vector<std::uint8_t> rgb;  // [row][column][red, green, blue]
+
+  Image() = default;
+  Image(int width, int height, Rgb fill = {});  // sides of 1 to kMaxImageSide
+
+  Rgb at(int row, int column) const {
+    const std::uint8_t* p = &rgb[offset(row, column)];
+    return {p[0], p[1], p[2]};
+  }
+  void set(int row, int column, Rgb colour) {
+    std::uint8_t* p = &rgb[offset(row, column)];
+    p[0] = colour.red, p[1] = colour.green, p[2] = colour.blue;
+  }
+
+ private:
+  std::size_t offset(int row, int column) const {
+    return 3 * (static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column));
+  }
+};
+
+// Every pixel becomes a square of factor x factor.
+Image enlarge(const Image& image, int factor);
+
+std::vector<std::byte> encode_png(const Image& image);
+// Transparent places are laid on black, grey and palette become RGB. A side over kMaxImageSide or a damaged
+// file is a one-line Error before memory is spent on it; `what` names the source in it.
+Image decode_png(std::span<const std::byte> bytes, std::string_view what);
+
+void write_png(const std::string& path, const Image& image);  // atomic
+Image read_png(const std::string& path);
+
+}  // namespace espalier

@@ -1,0 +1,67 @@
+// Named float32 tensors in one allocation, their gradients in a second one of the same shape.
+// Every trainable thing hands out its Parameters; whatever acts on weights is written once, over flat arrays.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/aligned.hpp"
+#include "espalier/thread_pool.hpp"
+
+namespace espalier {
+
+struct TensorInfo {
+  std::string name;
+  std::vector<std::size_t> shape;
+  std::size_t offset, size;  // in floats, within the flat arrays
+};
+
+class Parameters {
+ public:
+  // Appends a tensor of zeros; its index names it from then on. Spans handed out before are invalid after.
+  std::size_t add(std::string name, std::vector<std::size_t> shape);
+
+  const std::vector<TensorInfo>& tensors() const { return tensors_; }
+  // Index of the tensor with this name; an Error that lists the names when there is none.
+  std::size_t find(std::string_view name) const;
+  std::size_t num_parameters() const { return values_.size(); }
+
+  std::span<float> values() { return values_; }
+  std::span<const float> values() const { return values_; }
+  std::span<float> gradients() { return gradients_; }
+  std::span<const float> gradients() const { return gradients_; }
+  std::span<float> values(std::size_t tensor) { return part<float>(values_, tensor); }
+  std::span<const float> values(std::size_t tensor) const { return part<const float>(values_, tensor); }
+  std::span<float> gradients(std::size_t tensor) { return part<float>(gradients_, tensor); }
+  std::span<const float> gradients(std::size_t tensor) const { return part<const float>(gradients_, tensor); }
+
+  void zero_grad(const ThreadPool& pool);
+  // True when any gradient is not zero.
+  bool has_gradients() const;
+  // Global L2 norm, summed in double in a fixed order.
+  double gradient_norm(const ThreadPool& pool) const;
+  // Scales all gradients so that the global norm is at most max_norm; returns the norm before.
+  double clip_gradients(double max_norm, const ThreadPool& pool);
+  // Limits every gradient element to [-limit, limit].
+  void clip_gradient_values(float limit, const ThreadPool& pool);
+
+  // XXH3-128 over names, shapes and the bytes of the values.
+  std::string hash() const;
+
+ private:
+  template <class T>
+  std::span<T> part(std::span<T> array, std::size_t tensor) const {
+    return array.subspan(tensors_.at(tensor).offset, tensors_.at(tensor).size);
+  }
+
+  std::vector<TensorInfo> tensors_;
+  AlignedVector<float> values_, gradients_;
+};
+
+// How many floats one chunk of a flat pass handles: 64 KiB an array, so that a chunk's arrays stay in L2.
+inline constexpr std::size_t kFlatChunk = 16 * 1024;
+
+}  // namespace espalier

@@ -1,0 +1,94 @@
+// The worker pool. Work is cut into chunks that depend on the problem alone, never on the number of
+// workers, and every chunk writes only what it owns: so results are the same bits for any thread count.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace espalier {
+
+class WorkerThreads;
+
+// Raised by Ctrl-C or by whoever wants a computation to end early; checked between chunks.
+class StopFlag {
+ public:
+  void raise() { raised_.store(true, std::memory_order_relaxed); }
+  bool raised() const { return raised_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> raised_{false};
+};
+
+// Half-open range of items of one chunk, and the chunk's number.
+struct Chunk {
+  std::size_t begin, end, index;
+};
+
+class ThreadPool {
+ public:
+  // threads = 0: $ESPALIER_THREADS or, without it, all cores. More threads than cores cannot help, so only
+  // as many workers as cores are started, unless $ESPALIER_OVERSUBSCRIBE is set (the tests do).
+  explicit ThreadPool(int threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  static int usable_cores();  // those this process may run on, which may be fewer than the machine has
+
+  int threads() const { return threads_; }  // as asked for
+  int workers() const { return workers_; }  // as started
+
+  // Cuts `items` into chunks of `chunk_size` (the last may be shorter) and runs body(Chunk) for each, in
+  // any order, on any worker. `item_ns` is a rough cost of one item: work too small to pay for waking a
+  // worker stays on this thread. Throws what a body throws; throws Cancelled once `stop` is raised.
+  //   pool.for_chunks(rows, 64, 200, [&](Chunk c) { for (auto i = c.begin; i < c.end; ++i) f(i); });
+  template <class Body>
+  void for_chunks(std::size_t items, std::size_t chunk_size, double item_ns, Body&& body) const {
+    if (items == 0) return;
+    const std::size_t chunks = (items + chunk_size - 1) / chunk_size;
+    auto run = [&](std::size_t index) {
+      body(Chunk{index * chunk_size, std::min(items, (index + 1) * chunk_size), index});
+    };
+    if (workers_ == 1 || chunks == 1 || item_ns * static_cast<double>(items) < kWorthWakingNs) {
+      for (std::size_t index = 0; index < chunks; ++index) {
+        check_stop();
+        run(index);
+      }
+    } else {
+      run_parallel(chunks, std::ref(run));
+    }
+  }
+
+  // map(Chunk) -> T for every chunk, then combined in a fixed binary tree: the same bits for any number of
+  // workers. `combine(T&, const T&)` adds the second into the first.
+  template <class T, class Map, class Combine>
+  T reduce(std::size_t items, std::size_t chunk_size, double item_ns, T zero, Map&& map, Combine&& combine) const {
+    if (items == 0) return zero;
+    std::vector<T> parts((items + chunk_size - 1) / chunk_size, zero);
+    for_chunks(items, chunk_size, item_ns, [&](Chunk c) { parts[c.index] = map(c); });
+    for (std::size_t stride = 1; stride < parts.size(); stride *= 2)
+      for (std::size_t i = 0; i + stride < parts.size(); i += 2 * stride) combine(parts[i], parts[i + stride]);
+    return parts[0];
+  }
+
+  // The flag is watched, not owned; null means never stop.
+  void watch(const StopFlag* stop) { stop_ = stop; }
+  const StopFlag* watched() const { return stop_; }
+  void check_stop() const;
+
+  // Below this much work (a few wake-ups of a sleeping worker) one thread is faster than two.
+  static constexpr double kWorthWakingNs = 20'000;
+
+ private:
+  void run_parallel(std::size_t chunks, const std::function<void(std::size_t)>& run) const;
+
+  int threads_, workers_;
+  const StopFlag* stop_ = nullptr;
+  std::unique_ptr<WorkerThreads> worker_threads_;
+};
+
+}  // namespace espalier

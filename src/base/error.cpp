@@ -1,0 +1,36 @@
+#include "espalier/error.hpp"
+
+#include <fmt/format.h>
+
+namespace espalier {
+namespace {
+
+// Names and values out of files go into messages: control characters are shown as codes, and long texts are cut,
+// so that a message stays one line that a terminal can show.
+std::string one_line(std::string_view text) {
+  constexpr std::size_t kMaxShown = 400;
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };  // within UTF-8
+  std::size_t length = text.size();
+  if (length > kMaxShown)
+    for (length = kMaxShown; length > 0 && continues(text[length]);) --length;
+  std::string line;
+  for (const char c : text.substr(0, length)) {
+    if (c == '\n')
+      line += "\\n";
+    else if (static_cast<unsigned char>(c) < ' ' || c == 127)
+      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      line += c;
+  }
+  return length < text.size() ? line + "..." : line;
+}
+
+}  // namespace
+
+void fail(std::string_view op, std::string_view got, std::string_view expected, std::string_view hint) {
+  std::string message = fmt::format("[{}] got {}, expected {}", one_line(op), one_line(got), one_line(expected));
+  if (!hint.empty()) message += "; hint: " + one_line(hint);
+  throw Error(message);
+}
+
+}  // namespace espalier

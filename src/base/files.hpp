@@ -1,0 +1,30 @@
+// Whole files in, whole files out. Writing is atomic: a temporary name, flush to disk, rename.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier {
+
+// Errors name the path and the cause. `max_bytes` guards against swallowing a wrong file whole.
+std::vector<std::byte> read_bytes(const std::string& path, std::size_t max_bytes = std::size_t{1} << 32);
+std::string read_text(const std::string& path, std::size_t max_bytes = std::size_t{1} << 30);
+
+// A crash, a full disk or a kill leaves either the old file or the new one, never half of one. Works under a
+// file-size limit too (ulimit -f): the caller gets an Error, the process no signal.
+void write_atomically(const std::string& path, std::span<const std::byte> bytes);
+void write_atomically(const std::string& path, std::string_view text);
+
+// Adds to the end of a file, which is created when missing; what cannot be added whole is not added at all.
+void append_text(const std::string& path, std::string_view text);
+
+// Creates the folder and its parents; an Error says why it cannot be written.
+void make_folder(const std::string& path);
+
+// Removes what writers that were killed left in this folder; files of living processes stay.
+void remove_stale_temporaries(const std::string& folder);
+
+}  // namespace espalier

@@ -1,0 +1,84 @@
+#include "espalier/image.hpp"
+
+#include <fmt/format.h>
+#include <png.h>
+
+#include <algorithm>
+
+#include "espalier/error.hpp"
+#include "base/files.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::size_t kMaxPngBytes = 64 << 20;
+
+// libpng's own record of one picture; frees what a failed read leaves.
+struct PngImage {
+  png_image image{};
+  PngImage() { image.version = PNG_IMAGE_VERSION; }
+  ~PngImage() { png_image_free(&image); }
+  PngImage(const PngImage&) = delete;
+  PngImage& operator=(const PngImage&) = delete;
+};
+
+}  // namespace
+
+Image::Image(int w, int h, Rgb fill) : width(w), height(h) {
+  if (w < 1 || h < 1 || w > kMaxImageSide || h > kMaxImageSide)
+    fail("image", fmt::format("{} x {} pixels", w, h), fmt::format("sides of 1 to {}", kMaxImageSide));
+  rgb.resize(3 * static_cast<std::size_t>(w) * static_cast<std::size_t>(h));
+  if (fill == Rgb{}) return;
+  for (int row = 0; row < h; ++row)
+    for (int column = 0; column < w; ++column) set(row, column, fill);
+}
+
+Image enlarge(const Image& image, int factor) {
+  if (factor < 1 || factor > kMaxImageSide / std::max({1, image.width, image.height}))
+    fail("enlarge image", fmt::format("{} x {} pixels times {}", image.width, image.height, factor),
+         fmt::format("a factor of at least 1 and sides of at most {}", kMaxImageSide));
+  Image large(image.width * factor, image.height * factor);
+  for (int row = 0; row < large.height; ++row)
+    for (int column = 0; column < large.width; ++column)
+      large.set(row, column, image.at(row / factor, column / factor));
+  return large;
+}
+
+std::vector<std::byte> encode_png(const Image& image) {
+  if (image.width < 1 || image.height < 1) fail("write PNG", "an empty image", "at least one pixel");
+  PngImage png;
+  png.image.width = static_cast<png_uint_32>(image.width);
+  png.image.height = static_cast<png_uint_32>(image.height);
+  png.image.format = PNG_FORMAT_RGB;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(png.image);
+  std::vector<std::byte> bytes(size);
+  if (!png_image_write_to_memory(&png.image, bytes.data(), &size, 0, image.rgb.data(), 0, nullptr))
+    fail("write PNG", png.image.message, "an image that libpng can write");
+  bytes.resize(size);
+  return bytes;
+}
+
+Image decode_png(std::span<const std::byte> bytes, std::string_view what) {
+  const auto refuse = [&](const char* problem) {
+    fail("read PNG", fmt::format("{}: {}", what, problem), "a whole PNG picture",
+         "the file is damaged, or of another kind");
+  };
+  PngImage png;
+  if (!png_image_begin_read_from_memory(&png.image, bytes.data(), bytes.size())) refuse(png.image.message);
+  if (png.image.width > kMaxImageSide || png.image.height > kMaxImageSide)
+    fail("read PNG", fmt::format("{} of {} x {} pixels", what, png.image.width, png.image.height),
+         fmt::format("sides of at most {}", kMaxImageSide), "scale it down first");
+  png.image.format = PNG_FORMAT_RGB;
+  Image image(static_cast<int>(png.image.width), static_cast<int>(png.image.height));
+  const png_color black{};
+  if (!png_image_finish_read(&png.image, &black, image.rgb.data(), 0, nullptr)) refuse(png.image.message);
+  return image;
+}
+
+void write_png(const std::string& path, const Image& image) { write_atomically(path, encode_png(image)); }
+
+Image read_png(const std::string& path) {
+  return decode_png(read_bytes(path, kMaxPngBytes), fmt::format("\"{}\"", path));
+}
+
+}  // namespace espalier

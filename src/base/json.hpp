@@ -1,0 +1,19 @@
+// JSON text from files: one strict way to read it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace espalier {
+
+// Nothing we read is nested deeper; printing or copying a value recurses, so depth must have a limit.
+inline constexpr int kMaxJsonDepth = 64;
+
+// An Error names `what` and the byte where the text stops being JSON, or is nested too deeply.
+nlohmann::json parse_json(std::string_view text, std::string_view what);
+
+// A value for an error message: short, one line, and arrays and objects only by their kind.
+std::string shown_json(const nlohmann::json& value);
+
+}  // namespace espalier

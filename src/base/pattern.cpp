@@ -1,0 +1,122 @@
+#include "base/pattern.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "espalier/error.hpp"
+#include "base/files.hpp"
+
+namespace espalier {
+namespace {
+
+// Position = red + 2 green + 4 blue.
+constexpr std::string_view kColours = ".rgybmcw";
+constexpr std::size_t kMaxBytes = 64 << 20;
+
+Pattern blank(int height, int width, int channels) {
+  Pattern p{height, width, channels, {}};
+  p.bits.resize(static_cast<std::size_t>(height) * static_cast<std::size_t>(width) *
+                static_cast<std::size_t>(channels));
+  return p;
+}
+
+std::string shown(char letter) {
+  return letter > ' ' && letter < 127 ? fmt::format("'{}'", letter)
+                                      : fmt::format("byte 0x{:02x}", static_cast<unsigned char>(letter));
+}
+
+// Lines without their ends; blank lines at the end of the text do not count.
+std::vector<std::string_view> lines_of(std::string_view text, std::string_view what) {
+  std::vector<std::string_view> lines;
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+  while (!text.empty()) {
+    if (lines.size() == kMaxPatternSide)
+      fail("pattern", fmt::format("{} with more than {} lines", what, kMaxPatternSide),
+           fmt::format("at most {0} x {0} cells", kMaxPatternSide));
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+void check_sides(std::size_t height, std::size_t width, std::string_view what) {
+  if (height < 1 || width < 1 || height > kMaxPatternSide || width > kMaxPatternSide)
+    fail("pattern", fmt::format("{} of {} x {} cells", what, height, width),
+         fmt::format("1 x 1 to {0} x {0}", kMaxPatternSide));
+}
+
+}  // namespace
+
+Pattern parse_pattern(std::string_view text, std::string_view what) {
+  const std::vector<std::string_view> lines = lines_of(text, what);
+  check_sides(lines.size(), lines.empty() ? 0 : lines[0].size(), what);
+  const bool colour = text.find_first_of(kColours.substr(1)) != std::string_view::npos;
+  const std::string_view letters = colour ? kColours : ".#";
+  for (std::size_t row = 0; row < lines.size(); ++row) {
+    const std::size_t column = std::min(lines[row].find_first_not_of(letters), lines[row].size());
+    if (column < lines[row].size())
+      fail("pattern", fmt::format("{} in {}, line {}, column {}", shown(lines[row][column]), what, row + 1, column + 1),
+           colour ? "one of . r g y b m c w" : "# or .",
+           colour ? "a # and colour letters cannot stand in one pattern" : "colours are the letters . r g y b m c w");
+    if (lines[row].size() != lines[0].size())
+      fail("pattern", fmt::format("{} cells in {}, line {}", lines[row].size(), what, row + 1),
+           fmt::format("{} as in line 1", lines[0].size()), "fill short lines with dots");
+  }
+  Pattern p = blank(static_cast<int>(lines.size()), static_cast<int>(lines[0].size()), colour ? 3 : 1);
+  std::size_t at = 0;
+  for (int channel = 0; channel < p.channels; ++channel)
+    for (const std::string_view line : lines)
+      for (const char letter : line) p.bits[at++] = letters.find(letter) >> channel & 1;
+  return p;
+}
+
+Pattern pattern_of(const Image& image) {
+  check_sides(static_cast<std::size_t>(image.height), static_cast<std::size_t>(image.width), "a picture");
+  const auto on = [&](std::size_t i) -> std::uint8_t { return image.rgb[i] >= 128; };
+  bool grey = true;
+  for (std::size_t i = 0; i < image.rgb.size() && grey; i += 3) grey = on(i) == on(i + 1) && on(i) == on(i + 2);
+  Pattern p = blank(image.height, image.width, grey ? 1 : 3);
+  const std::size_t cells = image.rgb.size() / 3;
+  for (std::size_t i = 0; i < p.bits.size(); ++i) p.bits[i] = on(3 * (i % cells) + i / cells);
+  return p;
+}
+
+Pattern parse_pattern_file(std::span<const std::byte> bytes, std::string_view what) {
+  if (!bytes.empty() && bytes[0] == std::byte{0x89}) return pattern_of(decode_png(bytes, what));
+  return parse_pattern({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, what);
+}
+
+Pattern read_pattern(const std::string& path) {
+  return parse_pattern_file(read_bytes(path, kMaxBytes), fmt::format("\"{}\"", path));
+}
+
+std::string format_pattern(const Pattern& p) {
+  if (p.channels != 1 && p.channels != 3) fail("format pattern", fmt::format("{} channels", p.channels), "1 or 3");
+  std::string text;
+  for (int row = 0; row < p.height; ++row) {
+    for (int column = 0; column < p.width; ++column) {
+      std::size_t letter = 0;
+      for (int channel = 0; channel < p.channels; ++channel)
+        letter |= static_cast<std::size_t>(p.at(channel, row, column)) << channel;
+      text += p.channels == 1 ? ".#"[letter] : kColours[letter];
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+Image image_of(const Pattern& p) {
+  if (p.channels != 1 && p.channels != 3) fail("draw pattern", fmt::format("{} channels", p.channels), "1 or 3");
+  Image image(p.width, p.height);
+  const std::size_t cells = image.rgb.size() / 3;
+  for (std::size_t cell = 0; cell < cells; ++cell)
+    for (std::size_t part = 0; part < 3; ++part)
+      image.rgb[3 * cell + part] = p.bits[p.channels == 1 ? cell : part * cells + cell] ? 255 : 0;
+  return image;
+}
+
+}  // namespace espalier

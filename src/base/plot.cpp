@@ -1,0 +1,218 @@
+#include "base/plot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "espalier/error.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr int kLeft = 72, kRight = 20, kTop = 44, kBottom = 56;
+constexpr int kLeaning = 36;  // room below for labels that lean
+// Okabe and Ito's colours: told apart by readers who see few colours, too.
+constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555"};
+
+const char* colour_of(std::size_t series) { return kColours[series % std::size(kColours)]; }
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return out;
+}
+
+// One direction of the chart: data range [low, high] onto pixels [from, to].
+struct Axis {
+  double low, high, from, to;
+  bool log;
+
+  bool shows(double v) const { return std::isfinite(v) && (!log || v > 0); }
+  double pixel(double v) const {
+    const double t =
+        log ? (std::log10(v) - std::log10(low)) / (std::log10(high) - std::log10(low)) : (v - low) / (high - low);
+    return from + t * (to - from);
+  }
+};
+
+// The range of the values shown, never empty; a little air around a flat line.
+Axis make_axis(double low, double high, double from, double to, bool log) {
+  if (!(low <= high)) low = log ? 0.1 : 0, high = 1;
+  if (low == high && log) low /= 2, high *= 2;
+  if (low == high) low -= std::max(0.5, std::abs(low) / 10), high += std::max(0.5, std::abs(high) / 10);
+  return {low, high, from, to, log};
+}
+
+class Svg {
+ public:
+  explicit Svg(const PlotOptions& o, int more_below = 0) : o_(o), more_below_(more_below) {
+    if (o.width < 200 || o.height < 150 || o.width > 10'000 || o.height > 10'000)
+      fail("plot", fmt::format("{} x {} pixels", o.width, o.height), "200 x 150 to 10000 x 10000");
+    add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+        "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n",
+        o.width, o.height);
+    add("<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    text(o.width / 2.0, 24, "middle", o.title, " font-size=\"15\"");
+    text((left() + right()) / 2, o.height - 12, "middle", o.x_label);
+    if (!o.y_label.empty())
+      add("<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+          (top() + bottom()) / 2, escaped(o.y_label));
+  }
+
+  double left() const { return kLeft; }
+  double right() const { return o_.width - kRight; }
+  double top() const { return kTop; }
+  double bottom() const { return o_.height - kBottom - more_below_; }
+
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    out_ += fmt::format(format, std::forward<Args>(args)...);
+  }
+
+  void text(double x, double y, const char* anchor, const std::string& words, const char* more = "") {
+    if (!words.empty())
+      add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more, escaped(words));
+  }
+
+  void line(double x1, double y1, double x2, double y2, const char* colour) {
+    add("<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2, y2, colour);
+  }
+
+  void x_axis(const Axis& axis) {
+    for (const double tick : axis_ticks(axis.low, axis.high, 8, axis.log)) {
+      line(axis.pixel(tick), bottom(), axis.pixel(tick), bottom() + 5, "#333");
+      text(axis.pixel(tick), bottom() + 19, "middle", fmt::format("{:.6g}", tick));
+    }
+  }
+  void y_axis(const Axis& axis) {
+    for (const double tick : axis_ticks(axis.low, axis.high, 6, axis.log)) {
+      line(left(), axis.pixel(tick), right(), axis.pixel(tick), "#ddd");
+      text(left() - 8, axis.pixel(tick) + 4, "end", fmt::format("{:.6g}", tick));
+    }
+  }
+  void frame() {
+    line(left(), top(), left(), bottom(), "#333");
+    line(left(), bottom(), right(), bottom(), "#333");
+  }
+
+  std::string finish() { return out_ + "</svg>\n"; }
+
+ private:
+  const PlotOptions& o_;
+  int more_below_;
+  std::string out_;
+};
+
+void draw_series(Svg& svg, const Series& s, const Axis& x, const Axis& y, const char* colour) {
+  std::string path;
+  bool pen_down = false;
+  std::size_t points = 0;
+  for (std::size_t i = 0; i < s.x.size(); ++i) {
+    if (!x.shows(s.x[i]) || !y.shows(s.y[i])) {
+      pen_down = false;
+      continue;
+    }
+    path += fmt::format("{}{:.1f} {:.1f}", pen_down ? 'L' : 'M', x.pixel(s.x[i]), y.pixel(s.y[i]));
+    pen_down = true;
+    ++points;
+  }
+  if (points > 0)
+    svg.add(
+        "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" stroke-linecap=\"round\" "
+        "stroke-linejoin=\"round\"/>\n",
+        path, colour);
+}
+
+void draw_legend(Svg& svg, const std::vector<Series>& series) {
+  std::size_t widest = 0;
+  for (const Series& s : series) widest = std::max(widest, s.name.size());
+  if (widest == 0) return;
+  const double left = svg.right() - 40 - 7.0 * static_cast<double>(widest);
+  const double height = 18.0 * static_cast<double>(series.size()) + 8;
+  svg.add(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#fff\" "
+      "fill-opacity=\"0.85\" "
+      "stroke=\"#ddd\"/>\n",
+      left, svg.top(), svg.right() - left, height);
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const double y = svg.top() + 14 + 18.0 * static_cast<double>(i);
+    svg.add("<path d=\"M{:.1f} {:.1f}h20\" stroke=\"{}\" stroke-width=\"3\"/>\n", left + 6, y, colour_of(i));
+    svg.text(left + 32, y + 4, "start", series[i].name);
+  }
+}
+
+}  // namespace
+
+std::string line_chart(const std::vector<Series>& series, const PlotOptions& options) {
+  Svg svg(options);
+  const double inf = INFINITY;
+  double low_x = inf, high_x = -inf, low_y = inf, high_y = -inf;
+  const Axis any_x{0, 1, 0, 1, options.log_x}, any_y{0, 1, 0, 1, options.log_y};
+  for (const Series& s : series) {
+    if (s.x.size() != s.y.size())
+      fail("plot", fmt::format("series \"{}\" with {} x and {} y", s.name, s.x.size(), s.y.size()), "as many");
+    for (std::size_t i = 0; i < s.x.size(); ++i) {
+      if (!any_x.shows(s.x[i]) || !any_y.shows(s.y[i])) continue;
+      low_x = std::min(low_x, s.x[i]), high_x = std::max(high_x, s.x[i]);
+      low_y = std::min(low_y, s.y[i]), high_y = std::max(high_y, s.y[i]);
+    }
+  }
+  const Axis x = make_axis(low_x, high_x, svg.left(), svg.right(), options.log_x);
+  const Axis y = make_axis(low_y, high_y, svg.bottom(), svg.top(), options.log_y);
+  svg.y_axis(y);
+  svg.x_axis(x);
+  svg.frame();
+  for (std::size_t i = 0; i < series.size(); ++i) draw_series(svg, series[i], x, y, colour_of(i));
+  draw_legend(svg, series);
+  return svg.finish();
+}
+
+std::string bar_chart(const std::vector<std::pair<std::string, double>>& bars, const PlotOptions& options) {
+  // Labels lean when one of them is wider than its bar's place, so that neighbours do not run into each
+  // other.
+  const double count = static_cast<double>(std::max<std::size_t>(1, bars.size()));
+  const double pitch = (options.width - kLeft - kRight) / count;
+  const bool lean = std::any_of(bars.begin(), bars.end(),
+                                [&](const auto& bar) { return 7.0 * static_cast<double>(bar.first.size()) > pitch; });
+  Svg svg(options, lean ? kLeaning : 0);
+  double low = INFINITY, high = 0;
+  for (const auto& [label, value] : bars) {
+    if (!std::isfinite(value) || value < 0)
+      fail("plot", fmt::format("bar \"{}\" of {}", label, value), "a finite value of at least 0");
+    high = std::max(high, value);
+    if (value > 0) low = std::min(low, value);
+  }
+  // A log axis starts below the smallest bar, so that it still has a height.
+  const double base = options.log_y ? std::min(low, high) / 2 : 0;
+  const Axis y = make_axis(base, high > 0 ? high : 1, svg.bottom(), svg.top(), options.log_y && high > 0);
+  svg.y_axis(y);
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double x = svg.left() + pitch * (static_cast<double>(i) + 0.1), middle = x + pitch * 0.4;
+    const double top = y.shows(bars[i].second) ? y.pixel(bars[i].second) : svg.bottom();
+    svg.add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, top, pitch * 0.8,
+            svg.bottom() - top, kColours[0]);
+    if (lean)
+      svg.add(
+          "<text transform=\"translate({:.1f} {:.1f}) rotate(-40)\" text-anchor=\"end\" "
+          "font-size=\"11\">{}</text>\n",
+          middle + 4, svg.bottom() + 14, escaped(bars[i].first));
+    else
+      svg.text(middle, svg.bottom() + 19, "middle", bars[i].first);
+  }
+  svg.frame();
+  return svg.finish();
+}
+
+}  // namespace espalier

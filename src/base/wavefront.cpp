@@ -1,0 +1,108 @@
+#include "base/wavefront.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "base/cpu_pause.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr int kPatience = 1000;  // looks around before a worker with nothing to do lets others have its core
+
+// How far one chunk has come. `begun` runs ahead of `done` while a worker is at it.
+struct alignas(64) Progress {
+  std::atomic<std::size_t> begun{0}, done{0};
+};
+
+// One run, shared by the workers.
+class Tide {
+ public:
+  Tide(const std::vector<std::vector<std::uint32_t>>& neighbours, std::size_t steps)
+      : neighbours_(neighbours), steps_(steps), progress_(std::make_unique<Progress[]>(neighbours.size())) {}
+
+  struct Claim {
+    std::size_t step, chunk;
+  };
+  // The chunk of [first, last) that has come least far of those that may go on, now begun by the caller. Nothing if
+  // none may, or if another worker was faster.
+  std::optional<Claim> claim(std::size_t first, std::size_t last) {
+    std::optional<Claim> least;
+    for (std::size_t c = first; c < last; ++c) {
+      const std::size_t step = progress_[c].begun.load(std::memory_order_relaxed);
+      if (step < steps_ && (!least || step < least->step) && may_begin(step, c)) least = Claim{step, c};
+    }
+    if (least && !progress_[least->chunk].begun.compare_exchange_strong(least->step, least->step + 1)) return {};
+    return least;
+  }
+
+  void finish(const Claim& claim) {
+    progress_[claim.chunk].done.store(claim.step + 1, std::memory_order_release);
+    if (claim.step + 1 == steps_) finished_chunks_.fetch_add(1, std::memory_order_release);
+  }
+  bool over() const { return finished_chunks_.load(std::memory_order_acquire) == neighbours_.size() || failed_; }
+  void fail() { failed_ = true; }
+
+ private:
+  bool may_begin(std::size_t step, std::size_t chunk) const {
+    return std::ranges::all_of(
+        neighbours_[chunk], [&](std::uint32_t n) { return progress_[n].done.load(std::memory_order_acquire) >= step; });
+  }
+
+  const std::vector<std::vector<std::uint32_t>>& neighbours_;
+  std::size_t steps_;
+  std::unique_ptr<Progress[]> progress_;
+  std::atomic<std::size_t> finished_chunks_{0};
+  std::atomic<bool> failed_{false};
+};
+
+}  // namespace
+
+Wavefront::Wavefront(std::vector<std::vector<std::uint32_t>> neighbours) : neighbours_(std::move(neighbours)) {
+  for (std::uint32_t c = 0; c < neighbours_.size(); ++c) neighbours_[c].push_back(c);  // itself it waits for too
+}
+
+void Wavefront::run(std::size_t steps, double chunk_ns, const ThreadPool& pool,
+                const std::function<void(std::size_t, std::size_t)>& body) const {
+  const auto workers = std::min(static_cast<std::size_t>(pool.workers()), chunks());
+  const double step_ns = chunk_ns * static_cast<double>(chunks());
+  // Chunks so small that a step is short spend their time on looking at each other.
+  if (steps == 0 || workers <= 1 || step_ns < ThreadPool::kWorthWakingNs) {
+    for (std::size_t step = 0; step < steps; ++step)
+      for (std::size_t chunk = 0; chunk < chunks(); ++chunk) {
+        pool.check_stop();
+        body(step, chunk);
+      }
+    return;
+  }
+  Tide tide(neighbours_, steps);
+  // Each worker keeps to its own part, whose data are in the cache of its core, as long as it may.
+  pool.for_chunks(workers, 1, step_ns * static_cast<double>(steps), [&](Chunk worker) {
+    const std::size_t first = chunks() * worker.index / workers, last = chunks() * (worker.index + 1) / workers;
+    for (int idle = 0; !tide.over();) {
+      std::optional<Tide::Claim> claim = tide.claim(first, last);
+      if (!claim) claim = tide.claim(0, chunks());
+      if (!claim) {
+        if (++idle < kPatience)
+          cpu_pause();
+        else
+          std::this_thread::yield();
+        continue;
+      }
+      idle = 0;
+      try {
+        pool.check_stop();
+        body(claim->step, claim->chunk);
+      } catch (...) {
+        tide.fail();
+        throw;
+      }
+      tide.finish(*claim);
+    }
+  });
+}
+
+}  // namespace espalier

@@ -1,0 +1,14 @@
+// Each room adds its benchmark cases to the list.
+#pragma once
+
+#include "bench/bench_case.hpp"
+
+namespace espalier {
+
+void add_train_bench(BenchList& cases);
+void add_circuit_bench(BenchList& cases);
+void add_graph_bench(BenchList& cases);
+void add_lattice_bench(BenchList& cases);
+void add_lattice_scaling_bench(BenchList& cases);
+
+}  // namespace espalier

@@ -1,0 +1,53 @@
+// What a DagNN keeps between calls beside its parameters; private to the files dag_nn*.cpp.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "espalier/aligned.hpp"
+#include "espalier/dag_nn.hpp"
+#include "models/dag/dag_kernels.hpp"
+#include "models/dag/dag_plan.hpp"
+
+namespace espalier {
+
+inline constexpr std::size_t kDagBias = 0, kDagWeight = 1;  // tensors of the parameters
+
+struct DagNN::State {
+  // Edits since the last plan: the shape is new, these values are not in the parameters yet.
+  bool edited = true;
+  std::unordered_map<EdgeId, float> new_weights;
+  std::unordered_map<NodeId, float> new_biases;
+  // Where the values of the last plan are.
+  std::unordered_map<EdgeId, std::size_t> weight_at;
+  std::unordered_map<NodeId, std::size_t> bias_at;
+  DagPlan plan;
+
+  // The last batch. Lanes are cut into blocks; a block's rows lie together: [blocks][N][lanes].
+  std::size_t batch = 0, lanes = 0, blocks = 0;
+  bool ran_forward = false, ran_backward = false;
+  AlignedVector<float> activations, deltas;
+  std::vector<float> outputs;         // [B][outputs]
+  AlignedVector<float> weight_slots;  // [slots][E] by place among the edges sorted by source
+  AlignedVector<float> bias_slots;    // [slots][N]
+  AlignedVector<float> out_weights;   // [E] by place
+
+  DagView view(const Parameters& parameters) const {
+    const Graph& g = plan.graph;
+    return {g.in_offsets().data(),
+            g.sources().data(),
+            g.out_offsets().data(),
+            g.targets().data(),
+            parameters.values(kDagWeight).data(),
+            out_weights.data(),
+            parameters.values(kDagBias).data(),
+            plan.scale.data(),
+            plan.activation.data(),
+            plan.is_output.data(),
+            static_cast<std::uint32_t>(g.num_edges()),
+            plan.num_inputs,
+            lanes};
+  }
+};
+
+}  // namespace espalier

@@ -1,0 +1,60 @@
+// CSV tables as numbers: which columns are numbers and which are words, how they are scaled, and the split.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tasks/task.hpp"
+
+namespace espalier {
+
+struct CsvTable {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;         // all as long as the header
+  std::vector<std::size_t> lines;                     // where each row began, from 1
+  std::size_t column(const std::string& name) const;  // an Error that lists the names
+};
+// Commas, "quoted" cells with "" for a quote, \n or \r\n. Errors name the line.
+CsvTable parse_csv(std::string_view text, const std::string& what);
+bool is_missing(const std::string& cell);  // empty, ?, NA, NaN, null (any case)
+
+// How one column becomes numbers: (x - mean) / deviation, or one number per word.
+struct TableColumn {
+  std::string name;
+  bool numeric = true;
+  double mean = 0, deviation = 1;
+  std::vector<std::string> words;  // ascending; unknown words of later files become all noughts
+  std::string usual;               // the word that stands in for a missing one
+  std::size_t width() const { return numeric ? 1 : words.size(); }
+};
+
+struct TableSchema {
+  std::vector<TableColumn> inputs;
+  TableColumn target;  // words: classification
+  bool impute = false;
+
+  std::size_t num_inputs() const;
+  std::size_t num_outputs() const { return target.width(); }
+  bool classifies() const { return !target.numeric; }
+
+  // Learned from the given rows alone. kind: "auto", "classify" or "regress".
+  static TableSchema fit(const CsvTable& table, const std::vector<std::size_t>& rows, const std::string& target,
+                         const std::string& kind, bool impute);
+  // Rows as [rows][num_inputs]; columns are found by name, others ignored.
+  std::vector<float> inputs_of(const CsvTable& table, const std::vector<std::size_t>& rows) const;
+  // Class numbers, or standardised targets.
+  std::vector<float> targets_of(const CsvTable& table, const std::vector<std::size_t>& rows) const;
+
+  Json to_json() const;
+  static TableSchema from_json(const std::string& text);
+};
+
+struct TableSplit {
+  std::vector<std::size_t> train, validation, test;
+};
+// Shuffled by the seed; the test rows depend on the seed and their fraction alone.
+TableSplit split_rows(std::size_t rows, double test_fraction, double validation_fraction, std::uint64_t seed);
+
+}  // namespace espalier

@@ -1,0 +1,221 @@
+#include "models/dag/table_objective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "base/clock.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
+#include "base/files.hpp"
+#include "espalier/safetensors.hpp"
+#include "models/dag/dag_reference.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::uint64_t kPruneSteps = 5;
+
+std::vector<std::size_t> sizes_from(const std::string& text) {
+  std::vector<std::size_t> sizes;
+  std::istringstream words(text);
+  std::string word;
+  while (std::getline(words, word, ',')) {
+    if (word.empty() || word.size() > 6 || word.find_first_not_of("0123456789") != std::string::npos ||
+        std::stoul(word) == 0)
+      fail("--hidden", fmt::format("\"{}\"", text), "sizes such as 16 or 16,8; empty for none");
+    sizes.push_back(std::stoul(word));
+  }
+  return sizes;
+}
+
+CsvTable read_table(const TableOptions& o) {
+  if (o.csv.empty())
+    fail("table", "no --csv", "a CSV file", "espalier train table --csv data/iris.csv --target species");
+  if (o.target.empty()) fail("table", "no --target", "the name of the column to predict");
+  return parse_csv(read_text(o.csv), o.csv);
+}
+
+}  // namespace
+
+TableOptions table_options(const Json& c, std::uint64_t seed) {
+  TableOptions o;
+  c.at("csv").get_to(o.csv);
+  c.at("target").get_to(o.target);
+  c.at("kind").get_to(o.kind);
+  c.at("impute").get_to(o.impute);
+  o.skip = !c.value("no-skip", false);
+  o.hidden = sizes_from(c.at("hidden").get<std::string>());
+  o.network = {c.at("density").get<double>(), activation_named(c.at("activation").get<std::string>()),
+               Activation::kLinear, c.at("fan-in-scaling").get<bool>(), seed};
+  o.test_fraction = c.at("test-fraction");
+  o.validation_fraction = c.at("validation-fraction");
+  o.batch_size = c.at("batch-size");
+  o.grow = c.at("grow");
+  o.prune = c.at("prune");
+  o.seed = seed;
+  o.use_reference = c.value("reference", false);
+  return o;
+}
+
+DagNN TableObjective::make_network(const TableOptions& options, const TableSchema& schema) {
+  std::vector<std::size_t> sizes{schema.num_inputs()};
+  sizes.insert(sizes.end(), options.hidden.begin(), options.hidden.end());
+  sizes.push_back(schema.num_outputs());
+  DagNN network = DagNN::layered(sizes, options.network);
+  if (!options.skip || options.hidden.empty()) return network;
+  std::vector<NodeId> inputs, outputs;
+  for (const auto& [id, node] : network.topology().nodes()) {
+    if (node.kind == NodeKind::kInput) inputs.push_back(id);
+    if (node.kind == NodeKind::kOutput) outputs.push_back(id);
+  }
+  for (const NodeId output : outputs)
+    for (const NodeId input : inputs) network.add_shortcut(input, output);
+  return network;
+}
+
+TableObjective::TableObjective(const TableOptions& options) : TableObjective(options, read_table(options)) {}
+
+TableObjective::TableObjective(const TableOptions& options, const CsvTable& table)
+    : options_(options),
+      split_(split_rows(table.rows.size(), options.test_fraction, options.validation_fraction, options.seed)),
+      schema_(TableSchema::fit(table, split_.train, options.target, options.kind, options.impute)),
+      shape_(make_network(options, schema_), options.grow) {
+  const auto take = [&](const std::vector<std::size_t>& rows) {
+    return Rows{schema_.inputs_of(table, rows), schema_.targets_of(table, rows)};
+  };
+  train_ = take(split_.train);
+  validation_ = take(split_.validation);
+  test_ = take(split_.test);
+  order_.resize(split_.train.size());
+  options_.batch_size = std::min(options_.batch_size, order_.size());
+}
+
+double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
+  const std::size_t size = options_.batch_size, inputs = schema_.num_inputs();
+  const std::uint64_t per_epoch = order_.size() / size, epoch = batch / per_epoch;
+  if (epoch != shuffled_epoch_) {
+    std::iota(order_.begin(), order_.end(), 0u);
+    Random(options_.seed, Purpose::kBatch, static_cast<std::uint32_t>(epoch)).shuffle(std::span(order_));
+    shuffled_epoch_ = epoch;
+  }
+  std::vector<float> x, y, gradient;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t row = order_[batch % per_epoch * size + i];
+    x.insert(x.end(), train_.x.begin() + static_cast<std::ptrdiff_t>(row * inputs),
+             train_.x.begin() + static_cast<std::ptrdiff_t>((row + 1) * inputs));
+    y.push_back(train_.y[row]);
+  }
+  if (options_.use_reference) return accumulate_reference(x, y);
+  const double start = seconds_now();
+  DagNN& network = shape_.network();
+  const double loss = table_loss(schema_.classifies(), network.forward(x, size, pool), y, &gradient);
+  const double middle = seconds_now();
+  network.zero_grad(pool);
+  network.backward_accumulate(gradient, pool);
+  shape_.take_gradients();
+  phases.forward += middle - start;
+  phases.backward += seconds_now() - middle;
+  return loss;
+}
+
+double TableObjective::accumulate_reference(std::span<const float> x, std::span<const float> y) {
+  DagNN& network = shape_.network();
+  const reference::Dag<float> plain(network);
+  const std::size_t inputs = plain.inputs.size(), outputs = plain.outputs.size();
+  std::vector<std::vector<float>> z(y.size()), a(y.size());
+  std::vector<float> out, gradient, g, db(plain.nodes.size()), dw(plain.edges.size());
+  for (std::size_t r = 0; r < y.size(); ++r) {
+    plain.forward(&x[r * inputs], z[r], a[r]);
+    for (const std::size_t o : plain.outputs) out.push_back(a[r][o]);
+  }
+  const double loss = table_loss(schema_.classifies(), out, y, &gradient);
+  for (std::size_t r = 0; r < y.size(); ++r) plain.backward(z[r], a[r], &gradient[r * outputs], g, db, dw);
+  network.zero_grad();
+  for (std::size_t e = 0; e < dw.size(); ++e) {
+    const DagEdge& edge = network.topology().edge(plain.edges[e].id);
+    network.accumulate_edge_grad(edge.from, edge.to, dw[e]);
+  }
+  // Biases lie in the same order as the reference's nodes, which begin with the inputs.
+  std::copy(db.begin() + static_cast<std::ptrdiff_t>(inputs), db.end(), network.parameters().gradients(0).begin());
+  shape_.take_gradients();
+  return loss;
+}
+
+Evaluation TableObjective::evaluate(const ThreadPool& pool) {
+  DagNN& network = shape_.network();
+  shape_.write_shape();  // exact, whatever a weight decay did to it: the best weights are copied from here
+  const auto outputs = network.forward(validation_.x, validation_.y.size(), pool);
+  Evaluation e;
+  e.score = table_score(schema_.classifies(), outputs, validation_.y);
+  e.solved = e.score >= (schema_.classifies() ? 1.0 : 0.9999);
+  e.loss = table_loss(schema_.classifies(), outputs, validation_.y, nullptr);
+  e.extra = {{"edges", static_cast<double>(network.topology().edges().size())}};
+  if (!schema_.classifies()) return e;
+  // A few dozen rows make an accuracy of few values: weights are chosen by the geometric mean probability of the
+  // right class instead, which has no ties.
+  e.extra.emplace_back("accuracy", e.score);
+  e.score = std::exp(-e.loss);
+  return e;
+}
+
+// Growth and pruning happen when `progress` passes fixed marks, so a resumed run does what an unbroken one does.
+void TableObjective::begin_step(std::uint64_t step, double progress, double /*last_loss*/) {
+  if (step == 0) return;
+  const double before = progress * static_cast<double>(step - 1) / static_cast<double>(step);
+  const auto passed = [&](double mark) { return before < mark && progress >= mark; };
+  for (std::size_t i = 0; i < options_.grow; ++i)
+    if (passed(0.5 * static_cast<double>(i + 1) / static_cast<double>(options_.grow + 1))) grow(i);
+  for (std::uint64_t i = 0; options_.prune > 0 && i < kPruneSteps; ++i)
+    if (passed(0.5 + 0.3 * static_cast<double>(i) / static_cast<double>(kPruneSteps))) prune(i);
+}
+
+// Splits the heaviest edge and ties the new node to some input it does not see yet: both keep the function.
+void TableObjective::grow(std::uint64_t event) {
+  DagNN& network = shape_.network();
+  if (!shape_.room_to_grow() || network.topology().edges().empty()) return;
+  EdgeId heaviest = network.topology().edges().begin()->first;
+  for (const auto& [id, edge] : network.topology().edges())
+    if (std::fabs(network.weight(id)) > std::fabs(network.weight(heaviest))) heaviest = id;
+  const NodeId node = network.split_edge(heaviest);
+  std::vector<NodeId> candidates;
+  for (const auto& [id, other] : network.topology().nodes())
+    if (other.kind == NodeKind::kInput && !network.topology().find_edge(id, node)) candidates.push_back(id);
+  if (!candidates.empty())
+    network.add_shortcut(candidates[Random(options_.seed, Purpose::kWiring, 1).choice(event, candidates.size())], node);
+  shape_.write_shape();
+}
+
+void TableObjective::prune(std::uint64_t event) {
+  DagNN& network = shape_.network();
+  // Equal shares of the edges there were: of what is left the share is larger every time.
+  const double share = options_.prune / static_cast<double>(kPruneSteps);
+  const double left = 100 - share * static_cast<double>(event);
+  network.prune_percentile(std::min(100.0, 100 * share / left));
+  network.remove_unseen();
+  shape_.write_shape();
+}
+
+void TableObjective::describe(SafetensorsFile& file) const { file.metadata["table"] = schema_.to_json().dump(); }
+
+void TableObjective::report(nlohmann::json& summary, std::span<const float> weights) const {
+  const Parameters& layout = shape_.parameters();
+  DagNN best = TableShape::decode(layout, weights.empty() ? layout.values() : weights, options_.network.fan_in_scaling);
+  const auto outputs = best.forward(test_.x, test_.y.size());
+  const std::vector<float> linear = linear_predictions(schema_.classifies(), schema_.num_inputs(),
+                                                       schema_.num_outputs(), train_.x, train_.y, test_.x);
+  summary["table"] = {
+      {"kind", schema_.classifies() ? "classify" : "regress"},
+      {"train_rows", train_.y.size()},
+      {"validation_rows", validation_.y.size()},
+      {"test_rows", test_.y.size()},
+      {schema_.classifies() ? "test_accuracy" : "test_r2", table_score(schema_.classifies(), outputs, test_.y)},
+      {schema_.classifies() ? "linear_accuracy" : "linear_r2", table_score(schema_.classifies(), linear, test_.y)},
+      {"nodes", best.topology().nodes().size()},
+      {"edges", best.topology().edges().size()}};
+}
+
+}  // namespace espalier

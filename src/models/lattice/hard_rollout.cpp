@@ -1,0 +1,185 @@
+// Hard evaluation of many boards at once: 64 boards a word, two words (128 boards) at a time.
+#include <algorithm>
+
+#include "espalier/random.hpp"
+#include "models/lattice/hard_cell.hpp"
+
+namespace espalier {
+namespace {
+
+template <int kWords>
+struct Words {
+  std::uint64_t w[kWords];
+  friend Words operator&(const Words& a, const Words& b) {
+    return zip(a, b, [](auto x, auto y) { return x & y; });
+  }
+  friend Words operator|(const Words& a, const Words& b) {
+    return zip(a, b, [](auto x, auto y) { return x | y; });
+  }
+  friend Words operator^(const Words& a, const Words& b) {
+    return zip(a, b, [](auto x, auto y) { return x ^ y; });
+  }
+  friend Words operator~(const Words& a) {
+    return zip(a, a, [](auto x, auto) { return ~x; });
+  }
+
+ private:
+  template <class F>
+  static Words zip(const Words& a, const Words& b, F f) {
+    Words r;
+    for (int i = 0; i < kWords; ++i) r.w[i] = f(a.w[i], b.w[i]);
+    return r;
+  }
+};
+
+// A two-input function as m0 ^ m1 a ^ m2 b ^ m3 ab: one form for all gates, so that no branch has to be guessed.
+template <int kWords>
+struct Function {
+  Words<kWords> m[4];
+  Words<kWords> operator()(const Words<kWords>& a, const Words<kWords>& b) const {
+    return m[0] ^ (m[1] & a) ^ (m[2] & b) ^ (m[3] & a & b);
+  }
+};
+
+// Bit k: coefficient m_k of the gate.
+int xor_form(Gate gate) {
+  const int t = truth_table(gate);  // bit 2a + b
+  const int f00 = t & 1, f01 = t >> 1 & 1, f10 = t >> 2 & 1, f11 = t >> 3 & 1;
+  return f00 | (f00 ^ f10) << 1 | (f00 ^ f01) << 2 | (f00 ^ f01 ^ f10 ^ f11) << 3;
+}
+
+// Boards 64*first .. of the batch, on their own from the first step to the last.
+template <int kWords>
+class Simulation {
+ public:
+  Simulation(const HardCell& cell, Boundary boundary, const BitBoards& shape, int first)
+      : cell_(cell), boundary_(boundary), shape_(shape), first_(first), values_(cell.first_op() + cell.ops.size()) {
+    values_[HardCell::kFalse] = Words<kWords>{};
+    values_[HardCell::kTrue] = ~Words<kWords>{};
+    find_inputs();
+    for (int gate = 0; gate < kGates; ++gate) {
+      Function<kWords> f{};
+      for (int k = 0; k < 4; ++k)
+        if (xor_form(static_cast<Gate>(gate)) >> k & 1) f.m[k] = ~Words<kWords>{};
+      functions_.push_back(f);
+    }
+  }
+
+  void run(const BitBoards& start, int steps, const FireBits& fire, BitBoards& out) {
+    const std::size_t size = static_cast<std::size_t>(shape_.height) * shape_.width * shape_.channels;
+    // One cell more than the grid: the zeros outside.
+    std::vector<Words<kWords>> now(size + shape_.channels), next(size + shape_.channels);
+    const int words = shape_.words();
+    for (std::size_t i = 0; i < size; ++i)
+      for (int k = 0; k < kWords; ++k) now[i].w[k] = start.bits[i * words + first_ + k];
+    for (int t = 0; t < steps; ++t) {
+      step(now, next, t, fire);
+      now.swap(next);
+    }
+    for (std::size_t i = 0; i < size; ++i)
+      for (int k = 0; k < kWords; ++k) out.bits[i * words + first_ + k] = now[i].w[k];
+  }
+
+ private:
+  struct Input {
+    std::int32_t value;
+    int place, channel;
+  };
+
+  void find_inputs() {
+    std::vector<char> used(cell_.first_op(), 0);
+    const auto mark = [&](std::int32_t v) {
+      if (v < cell_.first_op()) used[v] = 1;
+    };
+    for (const auto& op : cell_.ops) mark(op.a), mark(op.b);
+    for (const std::int32_t v : cell_.outputs) mark(v);
+    for (int o = 0; o < 9; ++o)
+      for (int c = 0; c < cell_.channels; ++c)
+        if (used[cell_.input(o, c)]) inputs_.push_back({cell_.input(o, c), o, c});
+  }
+
+  void step(const std::vector<Words<kWords>>& now, std::vector<Words<kWords>>& next, int t, const FireBits& fire) {
+    const int height = shape_.height, width = shape_.width, channels = shape_.channels;
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) {
+        const std::size_t at = static_cast<std::size_t>(y) * width + x;
+        const Words<kWords>* patch[9];
+        for (int o = 0; o < 9; ++o) patch[o] = now.data() + neighbour(y + o / 3 - 1, x + o % 3 - 1) * channels;
+        for (const Input& input : inputs_) values_[input.value] = patch[input.place][input.channel];
+        Words<kWords>* result = values_.data() + cell_.first_op();
+        for (const HardCell::Op& op : cell_.ops)
+          *result++ = functions_[static_cast<int>(op.gate)](values_[op.a], values_[op.b]);
+        for (int c = 0; c < channels; ++c) {
+          Words<kWords> value = values_[cell_.outputs[c]];
+          if (!fire.empty()) {
+            Words<kWords> mask;
+            const std::size_t mask_at = (static_cast<std::size_t>(t) * height * width + at) * shape_.words() + first_;
+            for (int k = 0; k < kWords; ++k) mask.w[k] = fire[mask_at + k];
+            value = (value & mask) | (now[at * channels + c] & ~mask);
+          }
+          next[at * channels + c] = value;
+        }
+      }
+  }
+
+  std::size_t neighbour(int y, int x) const {
+    const int height = shape_.height, width = shape_.width;
+    if (boundary_ == Boundary::kPeriodic) {
+      y = (y + height) % height;
+      x = (x + width) % width;
+    } else if (y < 0 || y >= height || x < 0 || x >= width) {
+      return static_cast<std::size_t>(height) * width;
+    }
+    return static_cast<std::size_t>(y) * width + x;
+  }
+
+  const HardCell& cell_;
+  Boundary boundary_;
+  const BitBoards& shape_;
+  int first_;
+  std::vector<Words<kWords>> values_;
+  std::vector<Function<kWords>> functions_;  // of the sixteen gates
+  std::vector<Input> inputs_;
+};
+
+}  // namespace
+
+BitBoards::BitBoards(int samples_, int height_, int width_, int channels_)
+    : samples(samples_), height(height_), width(width_), channels(channels_) {
+  bits.assign(static_cast<std::size_t>(height) * width * channels * words(), 0);
+}
+
+void BitBoards::set(int sample, int y, int x, int c, bool value) {
+  std::uint64_t& word = bits[at(y, x, c) + sample / 64];
+  const std::uint64_t bit = std::uint64_t{1} << (sample % 64);
+  word = value ? word | bit : word & ~bit;
+}
+
+FireBits draw_fire_bits(const BitBoards& boards, int steps, double rate, std::uint64_t seed, std::uint32_t step) {
+  if (rate >= 1) return {};
+  const Random random(seed, Purpose::kFire, step);
+  const std::size_t cells = static_cast<std::size_t>(boards.height) * boards.width;
+  FireBits fire(static_cast<std::size_t>(steps) * cells * boards.words());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(steps) * cells; ++i)
+    for (int s = 0; s < boards.samples; ++s)
+      if (random.uniform(i * boards.samples + s) < rate)
+        fire[i * boards.words() + s / 64] |= std::uint64_t{1} << (s % 64);
+  return fire;
+}
+
+BitBoards hard_rollout(const HardCell& cell, Boundary boundary, const BitBoards& start, int steps, const FireBits& fire,
+                       const ThreadPool& pool) {
+  BitBoards out(start.samples, start.height, start.width, start.channels);
+  const double op_ns = 3.0 * static_cast<double>(cell.ops.size() + 20) * start.height * start.width * steps;
+  pool.for_chunks(static_cast<std::size_t>(start.words()), 2, op_ns / 2, [&](Chunk chunk) {
+    if (chunk.end - chunk.begin == 2) {
+      Simulation<2>(cell, boundary, start, static_cast<int>(chunk.begin)).run(start, steps, fire, out);
+    } else {
+      for (std::size_t word = chunk.begin; word < chunk.end; ++word)
+        Simulation<1>(cell, boundary, start, static_cast<int>(word)).run(start, steps, fire, out);
+    }
+  });
+  return out;
+}
+
+}  // namespace espalier

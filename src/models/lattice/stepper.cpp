@@ -1,0 +1,86 @@
+#include "models/lattice/stepper.hpp"
+
+#include "netlist/fire_mask.hpp"
+
+namespace espalier {
+namespace {
+
+class HardStepper : public Stepper {
+ public:
+  HardStepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options)
+      : board_(start.height, start.width, start.channels),
+        simulator_(model.quick_cell(), start.height, start.width, options) {
+    for (int c = 0; c < start.channels; ++c)
+      for (int y = 0; y < start.height; ++y)
+        for (int x = 0; x < start.width; ++x) board_.set(y, x, c, start.at(c, y, x) >= 0.5f);
+  }
+  void advance(std::uint64_t steps, const ThreadPool& pool) override { simulator_.run(board_, steps, pool); }
+  BoardState state() const override {
+    BoardState s{board_.channels(), static_cast<int>(board_.height()), static_cast<int>(board_.width()), {}};
+    for (int c = 0; c < s.channels; ++c)
+      for (int y = 0; y < s.height; ++y)
+        for (int x = 0; x < s.width; ++x) s.values.push_back(board_.get(y, x, c));
+    return s;
+  }
+
+ private:
+  Board board_;
+  Simulator simulator_;
+};
+
+class SoftStepper : public Stepper {
+ public:
+  SoftStepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options)
+      : options_(options),
+        state_(start),
+        gates_(model.automaton),
+        rollout_(gates_, {1, start.height, start.width, 1, 1.0f}) {
+    gates_.forward(model.parameters, {}, ThreadPool(1));
+  }
+
+  void advance(std::uint64_t steps, const ThreadPool& pool) override {
+    for (std::uint64_t i = 0; i < steps; ++i, ++step_) {
+      rollout_.forward(state_.values, 0, 0, pool);
+      const std::vector<float> next = rollout_.state(1);
+      const FireMask fire(options_.seed, static_cast<std::uint32_t>(step_), options_.fire_rate);
+      for (int y = 0; y < state_.height; ++y)
+        for (int x = 0; x < state_.width; ++x)
+          if (options_.fire_rate >= 1 || fire.fires(y, x, state_.width))
+            for (int c = 0; c < state_.channels; ++c)
+              state_.at(c, y, x) = next[(static_cast<std::size_t>(c) * state_.height + y) * state_.width + x];
+      for (const DeadRectangle& dead : options_.dead)
+        if (step_ >= dead.from && step_ < dead.to) clear(dead);
+      if (options_.random_reset)
+        clear(Simulator::random_square(options_.seed, step_, options_.random_reset, state_.height, state_.width));
+    }
+  }
+  BoardState state() const override { return state_; }
+
+ private:
+  void clear(const DeadRectangle& r) {
+    for (int c = 0; c < state_.channels; ++c)
+      for (int y = 0; y < state_.height; ++y)
+        for (int x = 0; x < state_.width; ++x)
+          if (y - r.top < r.height && x - r.left < r.width) state_.at(c, y, x) = 0;
+  }
+
+  SimulatorOptions options_;
+  BoardState state_;
+  SoftGates gates_;
+  Rollout rollout_;
+  std::uint64_t step_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> make_hard_stepper(const LatticeModel& model, const BoardState& start,
+                                           const SimulatorOptions& options) {
+  return std::make_unique<HardStepper>(model, start, options);
+}
+
+std::unique_ptr<Stepper> make_soft_stepper(const LatticeModel& model, const BoardState& start,
+                                           const SimulatorOptions& options) {
+  return std::make_unique<SoftStepper>(model, start, options);
+}
+
+}  // namespace espalier

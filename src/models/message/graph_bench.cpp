@@ -1,0 +1,194 @@
+// The bench cases of the graph room: DagNN, message passing, the simplify task, edit distance.
+#include <algorithm>
+#include <memory>
+
+#include "espalier/aligned.hpp"
+#include "base/hash.hpp"
+#include "espalier/random.hpp"
+#include "espalier/dag_nn.hpp"
+#include "espalier/edit_distance.hpp"
+#include "espalier/message_passing.hpp"
+#include "runs/config.hpp"
+#include "models/dag/dag_reference.hpp"
+#include "bench/bench_makers.hpp"
+
+namespace espalier {
+namespace {
+
+// Every node hears 20 earlier ones at random; a tenth of the nodes are inputs.
+DagNN bench_network(std::size_t nodes, std::size_t edges) {
+  const Random random(1, Purpose::kWiring);
+  const std::size_t inputs = nodes / 10, outputs = nodes / 100;
+  DagNN network;
+  for (std::size_t v = 0; v < nodes; ++v)
+    network.add_node(v < inputs            ? NodeKind::kInput
+                     : v < nodes - outputs ? NodeKind::kHidden
+                                           : NodeKind::kOutput,
+                     v < inputs ? Activation::kLinear : static_cast<Activation>(v % kNumActivations));
+  std::size_t left = edges;
+  std::uint64_t draw = 0;
+  for (std::size_t v = inputs; v < nodes; ++v) {
+    const std::size_t own = left / (nodes - v);
+    for (std::size_t k = 0; k < own;) {
+      const auto u = static_cast<NodeId>(random.choice(draw++, v));
+      if (network.topology().find_edge(u, static_cast<NodeId>(v))) continue;
+      network.add_edge(u, static_cast<NodeId>(v), 0.2f * random.normal(draw++));
+      ++k;
+    }
+    left -= own;
+  }
+  return network;
+}
+
+MessageGraph bench_graph(std::uint32_t nodes, std::size_t edges, bool hub) {
+  const Random random(2, Purpose::kWiring);
+  std::vector<Edge> list;
+  const std::size_t hub_edges = hub ? edges / 10 : 0, rest = edges - hub_edges;
+  for (std::uint32_t v = 1; v <= hub_edges && v < nodes; ++v) list.push_back({v, 0});
+  // Distinct ends: target v = k mod n, source a different random step away for each turn.
+  for (std::size_t k = 0; k < rest; ++k) {
+    const auto v = static_cast<std::uint32_t>(k % nodes), turn = static_cast<std::uint32_t>(k / nodes);
+    if (hub && v == 0) continue;
+    const std::uint32_t stripe = (nodes - 1) / 16;
+    const auto u = (v + 1 + turn * stripe + static_cast<std::uint32_t>(random.choice(k, stripe))) % nodes;
+    list.push_back({u, v});
+  }
+  std::vector<Graph> relations;
+  relations.emplace_back(nodes, list);
+  return MessageGraph(std::move(relations));
+}
+
+AlignedVector<float> numbers(std::size_t count, std::uint64_t seed) {
+  const Random random(seed, Purpose::kData);
+  AlignedVector<float> x(count);
+  for (std::size_t i = 0; i < count; ++i) x[i] = random.uniform(i) - 0.5f;
+  return x;
+}
+
+LabelledGraph bench_labelled(std::uint64_t seed, std::uint32_t nodes, double edges_a_node) {
+  const Random random(seed, Purpose::kData);
+  LabelledGraph g;
+  std::uint64_t draw = 0;
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    g.labels.push_back(std::string(1, static_cast<char>('A' + random.choice(draw++, 4))));
+  const double density = 2 * edges_a_node / (nodes - 1.0);
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    for (std::uint32_t j = i + 1; j < nodes; ++j)
+      if (static_cast<double>(random.uniform(draw++)) < density)
+        g.edges.push_back({i, j, random.coin(draw++) ? "s" : "d"});
+  return g;
+}
+
+constexpr std::size_t kDagNodes = 10'000, kDagEdges = 200'000, kDagLanes = 256;
+
+struct DagWork {
+  DagNN network = bench_network(kDagNodes, kDagEdges);
+  AlignedVector<float> samples = numbers(kDagLanes * network.num_inputs(), 3);
+  AlignedVector<float> gradient = numbers(kDagLanes * network.num_outputs(), 4);
+};
+
+BenchBody prepare_dag() {
+  auto w = std::make_shared<DagWork>();
+  const auto run = [w](const ThreadPool& pool) {
+    w->network.forward(w->samples, kDagLanes, pool);
+    w->network.backward_accumulate(w->gradient, pool);
+  };
+  return {run, [w, run](const ThreadPool& pool) {
+            w->network.zero_grad(pool);
+            run(pool);
+            return Hasher().add(std::span<const float>(w->network.parameters().gradients())).hex();
+          }};
+}
+
+BenchReference prepare_dag_reference() {
+  auto w = std::make_shared<DagWork>();
+  constexpr std::size_t kLanes = kDagLanes / 8;
+  const auto tables = std::make_shared<const reference::Dag<float>>(w->network);  // built once, not timed
+  return {static_cast<double>(kDagEdges * kLanes), [w, tables] {
+            const reference::Dag<float>& plain = *tables;
+            std::vector<float> z, a, g, db(plain.nodes.size()), dw(plain.edges.size());
+            for (std::size_t lane = 0; lane < kLanes; ++lane) {
+              plain.forward(&w->samples[lane * plain.inputs.size()], z, a);
+              plain.backward(z, a, &w->gradient[lane * plain.outputs.size()], g, db, dw);
+            }
+          }};
+}
+
+constexpr std::size_t kNodes = 100'000, kEdges = 1'000'000, kFeatures = 64;
+
+BenchBody prepare_message(bool hub) {
+  struct Work {
+    MessageGraph graph;
+    Parameters p;
+    AlignedVector<float> h, dy, y, dh;  // as GraphTransformNet keeps its rows
+    MessageState state;
+    std::unique_ptr<MessagePassingLayer> layer;
+  };
+  auto w = std::make_shared<Work>(Work{bench_graph(kNodes, kEdges, hub), {}, {}, {}, {}, {}, {}, {}});
+  w->h = numbers(kNodes * kFeatures, 5);
+  w->dy = numbers(kNodes * kFeatures, 6);
+  w->y.resize(kNodes * kFeatures);
+  w->dh.resize(kNodes * kFeatures);
+  w->layer = std::make_unique<MessagePassingLayer>(
+      w->p, "layer", MessagePassingOptions{kFeatures, kFeatures, 1, Aggregation::kMean, false, Activation::kRelu});
+  w->layer->initialize(w->p, 1);
+  const auto run = [w](const ThreadPool& pool) {
+    w->layer->forward_batch(w->p, w->graph, w->h, w->y, w->state, pool);
+    w->layer->backward(w->p, w->graph, w->h, w->y, w->dy, w->state, w->p.gradients(), w->dh, pool);
+  };
+  return {run, [w, run](const ThreadPool& pool) {
+            w->p.zero_grad(pool);
+            run(pool);
+            return Hasher().add(std::span<const float>(w->p.gradients())).add(std::span<const float>(w->dh)).hex();
+          }};
+}
+
+BenchBody prepare_exact() {
+  constexpr std::uint64_t kPairs = 100;
+  auto graphs = std::make_shared<std::vector<LabelledGraph>>();
+  for (std::uint64_t i = 0; i < 2 * kPairs; ++i) graphs->push_back(bench_labelled(i, 10, 1.5));
+  const auto distances = [graphs](const ThreadPool& pool) {
+    std::vector<GraphPair> pairs;
+    for (std::size_t i = 0; i < graphs->size(); i += 2) pairs.push_back({&(*graphs)[i], &(*graphs)[i + 1]});
+    std::vector<double> values;
+    for (const EditDistanceReport& r : edit_distances(pairs, {}, pool)) values.push_back(r.distance);
+    return values;
+  };
+  return {[distances](const ThreadPool& pool) { distances(pool); },
+          [distances](const ThreadPool& pool) { return Hasher().add(std::span<const double>(distances(pool))).hex(); }};
+}
+
+BenchBody prepare_bounds() {
+  auto a = std::make_shared<LabelledGraph>(bench_labelled(1, 1000, 3));
+  auto b = std::make_shared<LabelledGraph>(bench_labelled(2, 1000, 3));
+  return {[a, b](const ThreadPool&) { edit_bounds(*a, *b); },
+          [a, b](const ThreadPool&) {
+            const EditDistanceReport r = edit_bounds(*a, *b);
+            const double both[] = {r.lower, r.upper};
+            return Hasher().add(std::span<const double>(both)).hex();
+          }};
+}
+
+}  // namespace
+
+void add_graph_bench(BenchList& cases) {
+  // A multiply-add forward, two backward, for every edge and lane.
+  const double dag_work = static_cast<double>(kDagEdges * kDagLanes);
+  cases.push_back({"graph/dag", "edges/s", dag_work, 6 * dag_work, 0, prepare_dag, prepare_dag_reference});
+  // Rows that must move: each edge is gathered once per side and pass; forward reads h and writes y; backward
+  // reads y and dy, writes and reads dz, reads h, writes dh. Nine products of N x F x F. Left out, so that the bound
+  // is rather too low than too high: lists of neighbours, weights, the additions of the gathers.
+  const double bytes = 4.0 * kFeatures * (4.0 * kEdges + 8.0 * kNodes);
+  const double flops = 2.0 * 9.0 * kNodes * kFeatures * kFeatures;
+  for (const bool hub : {false, true})
+    cases.push_back({hub ? "graph/message-hub" : "graph/message", "edges/s", static_cast<double>(kEdges), flops, bytes,
+                     [hub] { return prepare_message(hub); }});
+  Json simplify = default_config(find_task("simplify"));
+  simplify.update({{"train-examples", 4000}, {"validation-examples", 1}, {"test-examples", 0}, {"deep-examples", 0}});
+  cases.push_back({"graph/simplify", "expressions/s", simplify.at("batch-size").get<double>(), 0, 0,
+                   [simplify] { return training_body(simplify); }});
+  cases.push_back({"graph/ged-exact-10", "pairs/s", 100, 0, 0, prepare_exact});
+  cases.push_back({"graph/ged-bounds-1000", "pairs/s", 1, 0, 0, prepare_bounds});
+}
+
+}  // namespace espalier

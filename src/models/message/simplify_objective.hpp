@@ -1,0 +1,62 @@
+// `simplify` for the trainer: examples in fixed chunks, each with its own gradient slot.
+#pragma once
+
+#include <memory>
+
+#include "base/scratch.hpp"
+#include "espalier/graph_transform_net.hpp"
+#include "models/message/simplify_data.hpp"
+#include "tasks/task.hpp"
+#include "espalier/gradient_slots.hpp"
+
+namespace espalier {
+
+class SimplifyObjective : public Objective {
+ public:
+  SimplifyObjective(const SimplifyDataOptions& data, const TransformOptions& net, std::size_t batch_size,
+                    std::uint64_t seed, bool use_reference = false);
+
+  Parameters& parameters() override { return net_.parameters(); }
+  double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
+  Evaluation evaluate(const ThreadPool& pool) override;
+  void describe(SafetensorsFile& file) const override;
+  void report(nlohmann::json& summary, std::span<const float> weights) const override;
+
+  const GraphTransformNet& net() const { return net_; }
+  const SimplifyData& data() const { return data_; }
+
+ private:
+  struct Example {
+    EncodedExpression input;
+    std::vector<std::uint32_t> edits;
+  };
+  std::vector<std::size_t> batch_members(std::uint64_t batch);
+  double accumulate_reference(std::span<const std::size_t> members);
+
+  SimplifyDataOptions data_options_;
+  TransformOptions net_options_;
+  SimplifyData data_;
+  GraphTransformNet net_;
+  std::size_t batch_size_;
+  std::uint64_t seed_;
+  bool use_reference_;                          // the plain sequential code instead of the fast one
+  std::vector<Example> examples_;               // of data_.train
+  std::vector<std::string> validation_normal_;  // what the engine says, as text
+  GradientSlots slots_;
+  ScratchPool<TransformState> states_;  // one a worker, so that it stays in the cache of its core
+  std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
+  std::vector<std::uint32_t> order_;
+};
+
+// How well predictions agree with the engine on one set.
+struct SimplifyScore {
+  double one_pass = 0, fixed_point = 0;  // fraction exactly right
+  // Between the predicted and the expected last graph: exact for small graphs, an upper bound for large ones;
+  // of many wrong answers the first 200 stand for all.
+  double mean_edit_distance = 0;
+};
+// Predictions are compared as trees.
+SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const GraphTransformNet::Rewritten> outputs,
+                             const Vocabulary& words, const ThreadPool& pool);
+
+}  // namespace espalier

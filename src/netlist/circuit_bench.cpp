@@ -1,0 +1,179 @@
+// Benchmarks of the circuit room: Conway's rule on boards, as a trained model computes it (35 gates) and written by
+// hand (26), the exported C of the same circuits beside them, and simplification of large netlists.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "synth/child_process.hpp"
+#include "synth/work_folder.hpp"
+#include "netlist/cell.hpp"
+#include "netlist/evaluate.hpp"
+#include "espalier/export.hpp"
+#include "espalier/import.hpp"
+#include "espalier/simplify.hpp"
+#include "espalier/simulator.hpp"
+#include "espalier/error.hpp"
+#include "base/hash.hpp"
+#include "base/files.hpp"
+#include "bench/bench_makers.hpp"
+#include "bench/trained_life.hpp"
+
+namespace espalier {
+namespace {
+
+struct Play {
+  Play(const Netlist& cell, std::size_t side, const SimulatorOptions& options)
+      : board(side, side, 1), simulator(cell, side, side, options) {
+    board.randomize(1);
+  }
+  Board board;
+  Simulator simulator;
+};
+
+// The oracle: every cell by itself, every gate in order.
+BenchReference plain_life() {
+  constexpr std::size_t kSide = 64;
+  const auto board = std::make_shared<Board>(kSide, kSide, 1);
+  board->randomize(1);
+  return {kSide * kSide, [board, cell = life_cell()] {
+            Board next(kSide, kSide, 1);
+            std::vector<bool> patch(9);
+            for (std::size_t y = 0; y < kSide; ++y)
+              for (std::size_t x = 0; x < kSide; ++x) {
+                for (std::size_t p = 0; p < 9; ++p)
+                  patch[p] = board->get((y + p / 3 + kSide - 1) % kSide, (x + p % 3 + kSide - 1) % kSide, 0);
+                next.set(y, x, 0, evaluate(cell, patch)[0]);
+              }
+            *board = next;
+          }};
+}
+
+BenchCase play_case(const char* name, const char* unit, const Netlist& cell, std::size_t side, int steps,
+                    double per_cell, const SimulatorOptions& options) {
+  const double cells = static_cast<double>(side * side) * steps;
+  // A plane is read and written every step.
+  BenchCase c{name, unit, per_cell * cells, 0, cells / 4, [=] {
+                const auto play = std::make_shared<Play>(cell, side, options);
+                return BenchBody{[play, steps](const ThreadPool& pool) {
+                                   play->simulator.run(play->board, static_cast<std::uint64_t>(steps), pool);
+                                 },
+                                 [=](const ThreadPool& pool) {
+                                   Play fresh(cell, side, options);
+                                   fresh.simulator.run(fresh.board, 5, pool);
+                                   return fresh.board.hash();
+                                 }};
+              }};
+  if (per_cell == 1) c.prepare_reference = plain_life;
+  return c;
+}
+
+// The exported C, compiled with cc -O3 when the case is about to run.
+class CompiledC {
+ public:
+  using Step = void (*)(const std::uint64_t*, std::uint64_t*, std::size_t, std::size_t, int);
+  explicit CompiledC(Netlist cell) {
+    cell.name = "life";
+    const CSource c = export_c(cell, "life.h");
+    write_atomically(folder_.file("life.c"), std::string_view(c.source));
+    write_atomically(folder_.file("life.h"), std::string_view(c.header));
+    const std::vector<std::string> command{
+        find_program("cc"), "-O3", "-shared", "-fPIC", "-o", folder_.file("life.so"), folder_.file("life.c")};
+    if (run_program(command, 60) != 0) fail("bench", "no answer from cc", "a compiled circuit");
+    library_ = dlopen(folder_.file("life.so").c_str(), RTLD_NOW);
+    if (library_) step_ = reinterpret_cast<Step>(dlsym(library_, "life_step"));
+    if (!step_) fail("bench", "a circuit that does not load", "life_step in a shared library");
+  }
+  ~CompiledC() {
+    if (library_) dlclose(library_);
+  }
+  CompiledC(const CompiledC&) = delete;
+  CompiledC& operator=(const CompiledC&) = delete;
+  // Rows without a rim, as the exported function has them.
+  std::vector<std::uint64_t> play(std::vector<std::uint64_t> now, std::size_t side, int steps) const {
+    std::vector<std::uint64_t> next(now.size());
+    for (int s = 0; s < steps; ++s) {
+      step_(now.data(), next.data(), side, side, 1);
+      std::swap(now, next);
+    }
+    return now;
+  }
+
+ private:
+  WorkFolder folder_;
+  void* library_ = nullptr;
+  Step step_ = nullptr;
+};
+
+BenchCase exported_c_case(const char* name, const Netlist& cell, std::size_t side, int steps) {
+  const double cells = static_cast<double>(side * side) * steps;
+  return {name, "cells/s", cells, 0, cells / 4, [=] {
+            const auto c = std::make_shared<CompiledC>(cell);
+            Board board(side, side, 1);
+            board.randomize(1);
+            const auto start = std::make_shared<std::vector<std::uint64_t>>(board.row(0, 0),
+                                                                            board.row(0, 0) + side * board.row_words());
+            return BenchBody{
+                [=](const ThreadPool&) { *start = c->play(std::move(*start), side, steps); },
+                [=](const ThreadPool&) {
+                  Board fresh(side, side, 1);
+                  fresh.randomize(1);
+                  const auto after = c->play({fresh.row(0, 0), fresh.row(0, 0) + side * fresh.row_words()}, side, 5);
+                  std::copy(after.begin(), after.end(), fresh.row(0, 0));
+                  return fresh.hash();  // the same as the simulator's
+                }};
+          }};
+}
+
+// Layers of gates that need both of their inputs: the other types would fold most of it away.
+Netlist layered(int width, int layers) {
+  constexpr Gate kBoth[] = {Gate::kAnd, Gate::kAAndNotB, Gate::kNotAAndB, Gate::kXor,     Gate::kOr,
+                            Gate::kNor, Gate::kXnor,     Gate::kAOrNotB,  Gate::kNotAOrB, Gate::kNand};
+  const Random random(1, Purpose::kTrial);
+  Netlist n;
+  std::vector<Net> layer;
+  for (int i = 0; i < width; ++i) layer.push_back(n.add_input(fmt::format("i{}", i)));
+  std::uint64_t draw = 0;
+  for (int l = 0; l < layers; ++l) {
+    std::vector<Net> next;
+    for (int g = 0; g < width; ++g) {
+      const Gate gate = kBoth[random.choice(draw++, std::size(kBoth))];
+      const Net a = layer[random.choice(draw++, layer.size())], b = layer[random.choice(draw++, layer.size())];
+      next.push_back(n.add_gate(gate, a, b));
+    }
+    layer = std::move(next);
+  }
+  for (std::size_t o = 0; o < layer.size(); ++o) n.add_output(fmt::format("o{}", o), layer[o]);
+  return n;
+}
+
+BenchCase simplify_case(const char* name, int width, int layers) {
+  return {name, "gates/s", static_cast<double>(width) * layers, 0, 0, [=] {
+            const auto n = std::make_shared<Netlist>(layered(width, layers));
+            return BenchBody{[n](const ThreadPool&) { simplify(*n); },
+                             [n](const ThreadPool&) { return Hasher().add(export_json(simplify(*n))).hex(); }};
+          }};
+}
+
+}  // namespace
+
+void add_circuit_bench(BenchList& cases) {
+  SimulatorOptions synchronous, asynchronous, interpreted;
+  asynchronous.fire_rate = 0.6;
+  interpreted.engine = SimulatorOptions::Engine::kInterpreter;
+  const Netlist trained = import_json(kTrainedLife, "trained_life"), written = life_cell();
+  const bool compiler = !find_program("cc").empty();
+  cases.push_back(play_case("circuit/trained-512", "cells/s", trained, 512, 200, 1, synchronous));
+  cases.push_back(play_case("circuit/trained-512-async", "cells/s", trained, 512, 100, 1, asynchronous));
+  if (compiler) cases.push_back(exported_c_case("circuit/trained-512-exported-c", trained, 512, 50));
+  cases.push_back(play_case("circuit/life-512", "cells/s", written, 512, 200, 1, synchronous));
+  cases.push_back(play_case("circuit/life-512-async", "cells/s", written, 512, 100, 1, asynchronous));
+  cases.push_back(play_case("circuit/life-512-interpreted", "cells/s", written, 512, 50, 1, interpreted));
+  if (compiler) cases.push_back(exported_c_case("circuit/life-512-exported-c", written, 512, 50));
+  const auto gates = static_cast<double>(trained.gates.size());
+  // Fifty steps: fewer would measure how long a sleeping worker takes to wake.
+  cases.push_back(play_case("circuit/trained-4096", "cells/s", trained, 4096, 50, 1, synchronous));
+  cases.push_back(play_case("circuit/trained-4096-gates", "gates/s", trained, 4096, 50, gates, synchronous));
+  cases.push_back(simplify_case("circuit/simplify-5000", 250, 20));
+  cases.push_back(simplify_case("circuit/simplify-100000", 5000, 20));
+}
+
+}  // namespace espalier

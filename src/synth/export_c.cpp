@@ -1,0 +1,108 @@
+// C: bit i of every word is pattern i (or cell i); no dependency but <stdint.h> and <stddef.h>.
+#include <fmt/format.h>
+
+#include "synth/export_names.hpp"
+#include "espalier/export.hpp"
+
+namespace espalier {
+namespace {
+
+// `static inline` body shared by both functions: the compiler keeps the gates in registers.
+std::string gates_function(const Netlist& n, const std::string& name) {
+  std::string text = fmt::format("static inline void {}_gates(const uint64_t *in, uint64_t *out) {{\n", name);
+  const std::vector<bool> live = live_nets(n);
+  const auto net = [&](Net x) { return n.is_input(x) ? fmt::format("in[{}]", x) : fmt::format("n{}", x); };
+  for (std::size_t g = 0; g < n.gates.size(); ++g) {
+    const Net own = n.net_of_gate(g);
+    if (!live[own]) continue;
+    text += fmt::format("  const uint64_t n{} = {};\n", own,
+                        gate_expression(n.gates[g].gate, net(n.gates[g].a), net(n.gates[g].b), "0", "~UINT64_C(0)"));
+  }
+  for (std::size_t o = 0; o < n.outputs.size(); ++o) text += fmt::format("  out[{}] = {};\n", o, net(n.outputs[o].net));
+  if (n.inputs.empty()) text += "  (void)in;\n";
+  if (n.outputs.empty()) text += "  (void)in;\n  (void)out;\n";
+  return text + "}\n";
+}
+
+std::string step_function(const Netlist& n, const std::string& name) {
+  const std::size_t C = n.outputs.size();
+  const std::vector<bool> live = live_nets(n);
+  std::string text = R"(
+/* The words of a row as its cells' western and eastern neighbours see them; a null row lies outside the board. */
+static inline uint64_t west_of(const uint64_t *row, size_t w, size_t words, unsigned last, int periodic) {
+  if (!row) return 0;
+  return row[w] << 1 | (w ? row[w - 1] >> 63 : periodic ? row[words - 1] >> last & 1 : 0);
+}
+static inline uint64_t east_of(const uint64_t *row, size_t w, size_t words, unsigned last, int periodic) {
+  if (!row) return 0;
+  if (w + 1 < words) return row[w] >> 1 | row[w + 1] << 63;
+  return row[w] >> 1 | (periodic ? (row[0] & 1) << last : 0);
+}
+)";
+  text += fmt::format(R"(
+void {0}_step(const uint64_t *board, uint64_t *next, size_t height, size_t width, int periodic) {{
+  const size_t words = (width + 63) / 64, plane = height * words;
+  const unsigned last = (unsigned)((width - 1) % 64);
+  const uint64_t mask = last == 63 ? ~UINT64_C(0) : (UINT64_C(1) << (last + 1)) - 1;
+  if (height == 0 || width == 0) return;
+  for (size_t y = 0; y < height; ++y) {{
+    const uint64_t *up = y > 0 ? board + (y - 1) * words : periodic ? board + (height - 1) * words : NULL;
+    const uint64_t *here = board + y * words;
+    const uint64_t *down = y + 1 < height ? board + (y + 1) * words : periodic ? board : NULL;
+    (void)up;
+    (void)here;
+    (void)down;
+    for (size_t w = 0; w < words; ++w) {{
+      uint64_t in[{1}], out[{2}];
+)",
+                      name, n.inputs.size(), C);
+  constexpr const char* kRows[] = {"up", "here", "down"};
+  for (std::size_t p = 0; p < 9; ++p)
+    for (std::size_t c = 0; c < C; ++c) {
+      const char* row = kRows[p / 3];
+      const std::string at = c ? fmt::format("{0} ? {0} + {1} * plane : NULL", row, c) : row;
+      const std::string place = fmt::format("      in[{}] = ", p * C + c);
+      if (!live[p * C + c])
+        text += place + "0;\n";
+      else if (p % 3 == 1)
+        text += place + fmt::format("{0} ? {0}[{1} * plane + w] : 0;\n", row, c);
+      else
+        text += place + fmt::format("{}_of({}, w, words, last, periodic);\n", p % 3 ? "east" : "west", at);
+    }
+  text += fmt::format("      {}_gates(in, out);\n", name);
+  for (std::size_t c = 0; c < C; ++c)
+    text +=
+        fmt::format("      next[{} * plane + y * words + w] = w + 1 < words ? out[{}] : out[{}] & mask;\n", c, c, c);
+  return text + "    }\n  }\n}\n";
+}
+
+}  // namespace
+
+CSource export_c(const Netlist& n, const std::string& header_name) {
+  const std::string name = identifier(n.name);
+  const NetlistCounts counts = count_netlist(n);
+  CSource c;
+  c.header = fmt::format(
+      "/* {}: {} gates, depth {}. */\n#ifndef {}_CIRCUIT_H\n#define {}_CIRCUIT_H\n\n"
+      "#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
+      comment_text(n.name), counts.raw, counts.depth, name, name);
+  c.header += fmt::format(
+      "/* 64 patterns at once: bit i of every word belongs to pattern i.\n   in: {} words, out: {} words. */\n"
+      "void {}_cell(const uint64_t *in, uint64_t *out);\n",
+      n.inputs.size(), n.outputs.size(), name);
+  if (is_cell(n))
+    c.header += fmt::format(
+        "\n/* One synchronous step of a board of {} channel{}: planes [channel][height][(width + 63) / 64], cell x in "
+        "bit\n"
+        "   x % 64 of word x / 64, bits beyond the width 0. board and next must not overlap. periodic: 1, or 0 for\n"
+        "   zeros outside. */\n"
+        "void {}_step(const uint64_t *board, uint64_t *next, size_t height, size_t width, int periodic);\n",
+        n.outputs.size(), n.outputs.size() == 1 ? "" : "s", name);
+  c.header += "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
+  c.source = fmt::format("#include \"{}\"\n\n", header_name) + gates_function(n, name) +
+             fmt::format("\nvoid {0}_cell(const uint64_t *in, uint64_t *out) {{ {0}_gates(in, out); }}\n", name);
+  if (is_cell(n)) c.source += step_function(n, name);
+  return c;
+}
+
+}  // namespace espalier

@@ -1,0 +1,28 @@
+// What the exports share: identifiers that every language accepts, and gates as expressions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "netlist/gate_algebra.hpp"
+#include "espalier/netlist.hpp"
+
+namespace espalier {
+
+// Letters, digits and underscores, not beginning with a digit, never empty and never a keyword.
+std::string identifier(std::string_view name);
+// Without blanks or control characters, which would end a name in line formats.
+std::string line_name(std::string_view name);
+// A name out of a file for a message: short, one line, printable.
+std::string shown_name(std::string_view name);
+// Text for a comment: one line, and no end of a block comment.
+std::string comment_text(std::string_view text);
+
+// "a & ~b" for two operands; `zero` and `one` are the language's constants.
+std::string gate_expression(Gate gate, std::string_view a, std::string_view b, std::string_view zero,
+                            std::string_view one);
+
+// True for 9 C inputs and C outputs.
+inline bool is_cell(const Netlist& n) { return !n.outputs.empty() && n.inputs.size() == 9 * n.outputs.size(); }
+
+}  // namespace espalier

@@ -1,0 +1,220 @@
+#include "espalier/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "synth/cnf.hpp"
+#include "synth/export_names.hpp"
+#include "synth/literal_builder.hpp"
+#include "synth/verify_table.hpp"
+#include "netlist/evaluate.hpp"
+#include "espalier/simplify.hpp"
+#include "base/clock.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
+
+namespace espalier {
+namespace {
+
+// place[i]: where name i of the first list stands in the second; by position when the names are not the same set.
+std::vector<std::size_t> match(const std::vector<std::string>& first, const std::vector<std::string>& second,
+                               const char* what, bool& by_name) {
+  if (first.size() != second.size())
+    fail("verify", fmt::format("circuits of {} and {} {}", first.size(), second.size(), what), "the same number");
+  std::map<std::string, std::size_t> at;
+  for (std::size_t i = 0; i < second.size(); ++i) at.emplace(second[i], i);
+  std::vector<std::size_t> place;
+  std::vector<bool> used(second.size());
+  by_name = at.size() == second.size();
+  for (const std::string& name : first) {
+    const auto it = by_name ? at.find(name) : at.end();
+    if (it == at.end() || used[it->second])
+      by_name = false;
+    else
+      used[it->second] = true;
+    if (by_name) place.push_back(it->second);
+  }
+  if (!by_name) {
+    place.resize(first.size());
+    for (std::size_t i = 0; i < place.size(); ++i) place[i] = i;
+  }
+  return place;
+}
+
+std::vector<std::string> output_names(const Netlist& n) {
+  std::vector<std::string> names;
+  for (const NetlistOutput& output : n.outputs) names.push_back(output.name);
+  return names;
+}
+
+class Deadline : public CaDiCaL::Terminator {
+ public:
+  explicit Deadline(double seconds) : end_(seconds > 0 ? seconds_now() + seconds : 0) {}
+  bool terminate() override { return end_ > 0 && seconds_now() > end_; }
+
+ private:
+  double end_;
+};
+
+// Both circuits over the first one's inputs; outputs 0..O-1 of the first, O..2O-1 of the second in matched order.
+Netlist join(const Netlist& first, const Netlist& second, const std::vector<std::size_t>& input_place,
+             const std::vector<std::size_t>& output_place) {
+  Netlist joint;
+  joint.inputs = first.inputs;
+  LiteralBuilder builder(joint);
+  const auto copy = [&](const Netlist& n, const std::vector<Net>& inputs) {
+    std::vector<Literal> now(n.nets() + 1);
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) now[i] = {inputs[i], false};
+    for (std::size_t g = 0; g < n.gates.size(); ++g) {
+      const auto& [gate, a, b] = n.gates[g];
+      now[n.net_of_gate(g)] =
+          is_constant(gate) ? Literal{kNoNet, gate == Gate::kTrue} : builder.gate(gate, now[a], now[b]);
+    }
+    std::vector<Literal> outputs;
+    for (const NetlistOutput& output : n.outputs) outputs.push_back(now[output.net]);
+    return outputs;
+  };
+  std::vector<Net> same(first.inputs.size()), moved(second.inputs.size());
+  for (std::size_t i = 0; i < first.inputs.size(); ++i) {
+    same[i] = static_cast<Net>(i);
+    moved[input_place[i]] = static_cast<Net>(i);
+  }
+  const std::vector<Literal> ours = copy(first, same), theirs = copy(second, moved);
+  for (std::size_t o = 0; o < ours.size(); ++o) joint.add_output(first.outputs[o].name, builder.net(ours[o]));
+  for (std::size_t o = 0; o < ours.size(); ++o)
+    joint.add_output(first.outputs[o].name, builder.net(theirs[output_place[o]]));
+  return joint;
+}
+
+class Verifier {
+ public:
+  Verifier(const Netlist& joint, const VerifyOptions& options, VerifyReport& report)
+      : joint_(joint), options_(options), report_(report), deadline_(options.seconds) {}
+
+  void run() {
+    const std::size_t O = joint_.outputs.size() / 2;
+    if (sample()) return;
+    std::vector<std::size_t> open;
+    for (std::size_t o = 0; o < O; ++o) {
+      const Net x = joint_.outputs[o].net, y = joint_.outputs[o + O].net;
+      if (x == y) {
+        ++report_.by_structure;
+        continue;
+      }
+      const std::vector<Net> support = support_of(joint_, x, y);
+      if (support.size() > static_cast<std::size_t>(options_.table_inputs)) {
+        open.push_back(o);
+      } else if (const auto pattern = first_difference(joint_, x, y, support)) {
+        return differ(o, *pattern);
+      } else {
+        ++report_.by_table;
+      }
+    }
+    if (!open.empty() && !by_sat(open)) return;
+    report_.verdict = report_.undecided.empty() ? VerifyReport::Verdict::kEqual : VerifyReport::Verdict::kUndecided;
+  }
+
+ private:
+  void differ(std::size_t output, const std::vector<bool>& inputs) {
+    const std::vector<bool> values = evaluate(joint_, inputs);
+    const std::size_t O = joint_.outputs.size() / 2;
+    report_.verdict = VerifyReport::Verdict::kDifferent;
+    report_.counter_example = CounterExample{inputs, joint_.outputs[output].name, values[output], values[output + O]};
+  }
+
+  // Random patterns first: most differences show at once.
+  bool sample() {
+    const Random random(options_.seed, Purpose::kValidation);
+    const std::size_t I = joint_.inputs.size(), O = joint_.outputs.size() / 2;
+    for (std::uint64_t round = 0; round < 32; ++round) {
+      std::vector<std::uint64_t> words(I);
+      for (std::size_t i = 0; i < I; ++i) words[i] = random.bits64(round * I + i);
+      const std::vector<std::uint64_t> nets = evaluate_words(joint_, words);
+      for (std::size_t o = 0; o < O; ++o) {
+        const std::uint64_t different = nets[joint_.outputs[o].net] ^ nets[joint_.outputs[o + O].net];
+        if (!different) continue;
+        std::vector<bool> inputs(I);
+        for (std::size_t i = 0; i < I; ++i) inputs[i] = words[i] >> std::countr_zero(different) & 1;
+        differ(o, inputs);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // False once a difference is found. Sweeping first merges what agrees inside, so that most outputs become one net.
+  bool by_sat(const std::vector<std::size_t>& open) {
+    const std::size_t O = joint_.outputs.size() / 2;
+    Netlist part = without_gates(joint_);
+    part.gates = joint_.gates;
+    part.outputs.clear();
+    for (const std::size_t o : open) part.outputs.push_back(joint_.outputs[o]);
+    for (const std::size_t o : open) part.outputs.push_back(joint_.outputs[o + O]);
+    part = sweep(remove_dead(part));
+    CnfCone solver(part, false);
+    solver.connect(&deadline_);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const Net x = part.outputs[i].net, y = part.outputs[i + open.size()].net;
+      const CnfCone::Answer answer = x == y ? CnfCone::Answer::kUnsatisfiable : solver.differ(x, y, false);
+      if (answer == CnfCone::Answer::kSatisfiable) {
+        std::vector<bool> inputs(part.inputs.size());
+        for (Net net = 0; net < inputs.size(); ++net) inputs[net] = solver.knows(net) && solver.input_value(net);
+        differ(open[i], inputs);
+        return false;
+      }
+      if (answer == CnfCone::Answer::kUnsatisfiable)
+        ++report_.by_sat;
+      else
+        report_.undecided.push_back(joint_.outputs[open[i]].name);
+    }
+    return true;
+  }
+
+  const Netlist& joint_;
+  const VerifyOptions& options_;
+  VerifyReport& report_;
+  Deadline deadline_;
+};
+
+}  // namespace
+
+VerifyReport verify(const Netlist& first, const Netlist& second, const VerifyOptions& options) {
+  VerifyReport report;
+  report.outputs = first.outputs.size();
+  const auto inputs = match(first.inputs, second.inputs, "inputs", report.inputs_by_name);
+  const auto outputs = match(output_names(first), output_names(second), "outputs", report.outputs_by_name);
+  const Netlist joint = join(first, second, inputs, outputs);
+  Verifier(joint, options, report).run();
+  return report;
+}
+
+std::string describe(const VerifyReport& report, const Netlist& first) {
+  const auto matched = [](bool by_name) { return by_name ? "name" : "position"; };
+  std::string text;
+  if (report.verdict == VerifyReport::Verdict::kDifferent) {
+    const CounterExample& e = *report.counter_example;
+    text = fmt::format("different: output {} is {} in the first and {} in the second for inputs", shown_name(e.output),
+                       int{e.first}, int{e.second});
+    std::string ones;
+    for (std::size_t i = 0; i < e.inputs.size(); ++i)
+      if (e.inputs[i]) ones += fmt::format(" {}", shown_name(first.inputs[i]));
+    text += ones.empty() ? " all 0" : fmt::format("{} = 1, all others 0", ones);
+  } else {
+    text = report.verdict == VerifyReport::Verdict::kEqual ? "equal" : "undecided";
+    text +=
+        fmt::format(": {} of {} outputs proved", report.by_structure + report.by_table + report.by_sat, report.outputs);
+    if (report.by_structure) text += fmt::format(", {} by structure", report.by_structure);
+    if (report.by_table) text += fmt::format(", {} by complete table", report.by_table);
+    if (report.by_sat) text += fmt::format(", {} by SAT", report.by_sat);
+    if (!report.undecided.empty())
+      text += fmt::format("; no answer in time for {} and {} more", shown_name(report.undecided[0]),
+                          report.undecided.size() - 1);
+  }
+  return text + fmt::format(" (inputs matched by {}, outputs by {})", matched(report.inputs_by_name),
+                            matched(report.outputs_by_name));
+}
+
+}  // namespace espalier

@@ -1,0 +1,170 @@
+#include "base/files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "espalier/error.hpp"
+#include "temp_folder.hpp"
+
+namespace espalier {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::size_t entries_in(const std::string& folder) {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
+}
+
+TEST(Files, WhatIsWrittenIsReadBack) {
+  const TempFolder folder;
+  for (const std::string& text : {std::string(), std::string("a\0b\n", 4), std::string(300'000, 'x')}) {
+    write_atomically(folder / "file", text);
+    EXPECT_EQ(read_text(folder / "file"), text);
+    const std::vector<std::byte> bytes = read_bytes(folder / "file");
+    ASSERT_EQ(bytes.size(), text.size());
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), std::as_bytes(std::span(text)).begin()));
+  }
+  EXPECT_EQ(entries_in(folder.path()), 1u) << "temporary files stay behind";
+}
+
+TEST(Files, AReaderBesideAWriterSeesOnlyWholeFiles) {
+  const TempFolder folder;
+  const std::string path = folder / "file", old_text(50'000, 'a'), new_text(80'000, 'b');
+  write_atomically(path, old_text);
+  std::thread writer([&] {
+    for (int i = 0; i < 30; ++i) write_atomically(path, i % 2 ? old_text : new_text);
+  });
+  for (int i = 0; i < 300; ++i) {
+    const std::string seen = read_text(path);
+    EXPECT_TRUE(seen == old_text || seen == new_text) << "half a file of " << seen.size();
+  }
+  writer.join();
+}
+
+// Runs `write` in a process that may write files of at most 4 KiB; returns its exit code.
+template <class Write>
+int under_a_file_size_limit(Write&& write) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{4096, 4096};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      write();
+    } catch (const Error& error) {
+      _exit(std::string(error.what()).find("ulimit -f") != std::string::npos ? 7 : 8);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(Files, AFullDiskKeepsTheOldFileAndIsAnErrorNotASignal) {
+  const TempFolder folder;
+  write_atomically(folder / "file", "old");
+  const std::string large(1 << 20, 'x');
+  EXPECT_EQ(under_a_file_size_limit([&] { write_atomically(folder / "file", large); }), 7);
+  EXPECT_EQ(read_text(folder / "file"), "old");
+  EXPECT_EQ(entries_in(folder.path()), 1u) << "the unfinished temporary file stays behind";
+  EXPECT_EQ(under_a_file_size_limit([&] { write_atomically(folder / "file", "small"); }), 0);
+  EXPECT_EQ(read_text(folder / "file"), "small");
+}
+
+TEST(Files, AppendingAddsToTheEndOrNotAtAll) {
+  const TempFolder folder;
+  const std::string path = folder / "log";
+  append_text(path, "one\n");
+  append_text(path, "two\n");
+  EXPECT_EQ(read_text(path), "one\ntwo\n");
+  EXPECT_EQ(under_a_file_size_limit([&] { append_text(path, std::string(1 << 20, 'x')); }), 7);
+  EXPECT_EQ(read_text(path), "one\ntwo\n");
+  EXPECT_THAT(message_of<Error>([&] { append_text(folder / "absent/log", "x"); }), HasSubstr("No such file"));
+}
+
+TEST(Files, ErrorsNameThePathTheCauseAndTheWayOut) {
+  const TempFolder folder;
+  const std::string missing = folder / "absent/file";
+  EXPECT_THAT(message_of<Error>([&] { read_text(missing); }),
+              AllOf(HasSubstr("[read file]"), HasSubstr(missing), HasSubstr("No such file"), HasSubstr("hint:")));
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(missing, "x"); }),
+              AllOf(HasSubstr("[write file]"), HasSubstr(missing), HasSubstr("No such file")));
+  EXPECT_THAT(message_of<Error>([&] { read_text(folder.path()); }), HasSubstr("Is a directory"));
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder.path() + "/", "x"); }), HasSubstr("name of a file"));
+  write_atomically(folder / "plain", "text");
+  EXPECT_THAT(message_of<Error>([&] { make_folder(folder / "plain/sub"); }),
+              AllOf(HasSubstr("[make folder]"), HasSubstr("is a file, not a folder")));
+  EXPECT_THAT(message_of<Error>([&] { make_folder(folder / "plain"); }), HasSubstr("[make folder]"));
+  std::filesystem::create_directories(folder / "taken");
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / "taken", "x"); }), HasSubstr("Is a directory"));
+  EXPECT_EQ(entries_in(folder.path()), 2u) << "temporary files stay behind";
+}
+
+TEST(Files, AFolderWithoutPermissionIsAClearError) {
+  if (geteuid() == 0) {
+    // Root may write anywhere but in the kernel's own file systems.
+    EXPECT_THAT(message_of<Error>([] { write_atomically("/proc/espalier", "x"); }), HasSubstr("/proc/espalier"));
+    EXPECT_THAT(message_of<Error>([] { make_folder("/proc/espalier"); }), HasSubstr("/proc/espalier"));
+    return;
+  }
+  const TempFolder folder;
+  chmod(folder.path().c_str(), 0500);
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / "x", "x"); }), HasSubstr("permission is missing"));
+  EXPECT_THAT(message_of<Error>([&] { make_folder(folder.path()); }), HasSubstr("permission is missing"));
+  chmod(folder.path().c_str(), 0700);
+}
+
+TEST(Files, TooLargeAFileIsRefusedBeforeItIsRead) {
+  const TempFolder folder;
+  write_atomically(folder / "file", "12345");
+  EXPECT_EQ(read_text(folder / "file", 5), "12345");
+  EXPECT_THAT(message_of<Error>([&] { read_text(folder / "file", 4); }), HasSubstr("at most 4 bytes"));
+  // A sparse file of 8 TB: refused by its size, no memory is asked for.
+  write_atomically(folder / "sparse", "");
+  std::filesystem::resize_file(folder / "sparse", std::uintmax_t{1} << 43);
+  EXPECT_THAT(message_of<Error>([&] { read_bytes(folder / "sparse"); }), HasSubstr("at most"));
+}
+
+TEST(Files, APipeIsRefusedInsteadOfWaitedFor) {
+  const TempFolder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(message_of<Error>([&] { read_text(folder / "pipe"); }), HasSubstr("a pipe or device"));
+}
+
+TEST(Files, ADeviceOrPipeIsNeverReplaced) {
+  const TempFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(pipe, std::string_view("text")); }),
+              testing::HasSubstr("a device or pipe"));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST(Files, LeftoversOfDeadWritersAreSweptAndOthersStay) {
+  const TempFolder folder;
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  const std::string dead = folder / (".model.espalier-tmp-" + std::to_string(child) + "-0");
+  const std::string living = folder / (".model.espalier-tmp-" + std::to_string(getpid()) + "-0");
+  for (const std::string& path : {dead, living, folder / ".model.espalier-tmp-x", folder / "model"})
+    std::ofstream(path) << "x";
+  remove_stale_temporaries(folder.path());
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(living));
+  EXPECT_EQ(entries_in(folder.path()), 3u);
+  remove_stale_temporaries(folder / "absent");
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,46 @@
+#include "base/json.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "espalier/error.hpp"
+#include "temp_folder.hpp"
+
+namespace espalier {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refused(const std::string& text) {
+  return message_of<Error>([&] { parse_json(text, "\"c.json\""); });
+}
+
+TEST(Json, WellFormedTextIsRead) {
+  EXPECT_EQ(parse_json(R"({"a":[1,2.5,"x",null,true]})", "test").dump(), R"({"a":[1,2.5,"x",null,true]})");
+}
+
+TEST(Json, MalformedTextIsOneLineWithThePlace) {
+  EXPECT_THAT(refused(""), HasSubstr("\"c.json\""));
+  EXPECT_THAT(refused("{\"a\":1,}"), HasSubstr("byte 8"));
+  EXPECT_THAT(refused("{}{}"), HasSubstr("byte 3"));
+  EXPECT_THAT(refused("\"\xff\""), HasSubstr("not JSON"));
+  EXPECT_THAT(refused("1e999"), HasSubstr("out of range"));
+}
+
+TEST(Json, DepthHasALimitAndADeepTextDoesNotCrash) {
+  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  EXPECT_NO_THROW(parse_json(nested(kMaxJsonDepth), "test"));
+  EXPECT_THAT(refused(nested(kMaxJsonDepth + 2)), HasSubstr("nested more than 64"));
+  EXPECT_THAT(refused(std::string(5'000'000, '[')), HasSubstr("nested more than 64"));
+}
+
+TEST(Json, ValuesAreShownShortAndOnOneLine) {
+  EXPECT_EQ(shown_json(17), "17");
+  EXPECT_EQ(shown_json("a\nb"), "\"a\\nb\"");
+  EXPECT_EQ(shown_json(nlohmann::json::array({1, 2})), "an array of 2");
+  EXPECT_EQ(shown_json(nlohmann::json::object()), "an object of 0");
+  EXPECT_LT(shown_json(std::string(1000, 'x')).size(), 70u);
+}
+
+}  // namespace
+}  // namespace espalier
