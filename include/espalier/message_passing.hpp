@@ -16,7 +16,7 @@
 #include "espalier/thread_pool.hpp"
 #include "espalier/activation.hpp"
 #include "espalier/message_graph.hpp"
-#include "espalier/gradient_slots.hpp"
+#include "espalier/parameters.hpp"
 #include "espalier/parameters.hpp"
 
 namespace espalier {

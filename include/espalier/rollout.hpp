@@ -10,7 +10,7 @@
 #include "base/scratch.hpp"
 #include "base/wavefront.hpp"
 #include "models/lattice/cell_block.hpp"
-#include "espalier/gradient_slots.hpp"
+#include "espalier/parameters.hpp"
 
 namespace espalier {
 

@@ -48,7 +48,7 @@ ThreadPool::ThreadPool(int threads) {
 ThreadPool::~ThreadPool() = default;
 
 void ThreadPool::check_stop() const {
-  if (stop_ && stop_->raised()) throw Cancelled();
+  if (stop_ && stop_->raised() && uninterrupted_.load(std::memory_order_relaxed) == 0) throw Cancelled();
 }
 
 void ThreadPool::run_parallel(std::size_t chunks, const std::function<void(std::size_t)>& run) const {

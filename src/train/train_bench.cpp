@@ -2,7 +2,7 @@
 // that do not fit in a cache.
 #include "base/hash.hpp"
 #include "espalier/random.hpp"
-#include "espalier/gradient_slots.hpp"
+#include "espalier/parameters.hpp"
 #include "espalier/optimizer.hpp"
 #include "bench/bench_makers.hpp"
 

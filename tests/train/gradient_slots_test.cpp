@@ -1,4 +1,4 @@
-#include "espalier/gradient_slots.hpp"
+#include "espalier/parameters.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

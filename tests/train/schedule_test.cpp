@@ -1,4 +1,4 @@
-#include "espalier/schedule.hpp"
+#include "espalier/optimizer.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -54,10 +54,6 @@ TEST(Schedule, TheRateIsAlwaysBetweenZeroAndItsHighest) {
 }
 
 TEST(Schedule, NamesAreKnownOrErrors) {
-  EXPECT_EQ(schedule_kind("constant"), ScheduleKind::kConstant);
-  EXPECT_EQ(schedule_kind("step"), ScheduleKind::kStep);
-  EXPECT_EQ(schedule_kind("cosine"), ScheduleKind::kCosine);
-  EXPECT_THROW(schedule_kind("linear"), Error);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 #include "espalier/random.hpp"
 #include "espalier/safetensors.hpp"
-#include "espalier/gradient_slots.hpp"
-#include "espalier/objective.hpp"
+#include "espalier/parameters.hpp"
+#include "espalier/trainer.hpp"
 
 namespace espalier {
 

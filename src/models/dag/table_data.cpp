@@ -12,7 +12,11 @@
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace espalier {
+
+using Json = nlohmann::json;
 namespace {
 
 constexpr std::size_t kMaxWords = 1000;  // of one column
