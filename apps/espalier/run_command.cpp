@@ -5,15 +5,14 @@
 #include <chrono>
 #include <thread>
 
+#include "base/clock.hpp"
+#include "base/gif.hpp"
+#include "base/hash.hpp"
 #include "checks.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
-#include "progress.hpp"
-#include "base/clock.hpp"
-#include "base/hash.hpp"
-#include "base/gif.hpp"
-#include "base/terminal.hpp"
 #include "models/lattice/stepper.hpp"
+#include "progress.hpp"
 #include "runs/run_folder.hpp"
 
 namespace espalier::app {

@@ -57,7 +57,7 @@ class SafetensorsFile {
 
 // Reads the header first, and no more than it rightly announces.
 SafetensorsFile read_safetensors(const std::string& path);
-// Atomic: see io/files.hpp.
+// Atomic: a crash leaves the old file or the new one.
 void write_safetensors(const std::string& path, const SafetensorsFile& file);
 
 }  // namespace espalier

@@ -1,4 +1,4 @@
-// The worker pool. Work is cut into chunks that depend on the problem alone, never on the number of
+// The thread pool. Work is cut into chunks that depend on the problem alone, never on the number of
 // workers, and every chunk writes only what it owns: so results are the same bits for any thread count.
 #pragma once
 
@@ -13,7 +13,8 @@ namespace espalier {
 
 class WorkerThreads;
 
-// Raised by Ctrl-C or by whoever wants a computation to end early; checked between chunks.
+// Raised, from any thread or a signal handler, by whoever wants a computation to end early; checked between chunks. A
+// loop that was cancelled can be run again once the flag is cleared: so it serves for pausing, too.
 class StopFlag {
  public:
   void raise() { raised_.store(true, std::memory_order_relaxed); }
@@ -76,9 +77,10 @@ class ThreadPool {
     return parts[0];
   }
 
-  // The flag is watched, not owned; null means never stop.
-  void watch(const StopFlag* stop) { stop_ = stop; }
-  const StopFlag* watched() const { return stop_; }
+  // The flag is watched, not owned; null means never stop. May be called while loops are running: they see the new
+  // flag at their next chunk.
+  void watch(const StopFlag* stop) { stop_.store(stop, std::memory_order_release); }
+  const StopFlag* watched() const { return stop_.load(std::memory_order_acquire); }
   void check_stop() const;
 
   // While one of these lives, loops of the pool run to their end whatever the flag says: for work that must be done
@@ -101,7 +103,7 @@ class ThreadPool {
   void run_parallel(std::size_t chunks, const std::function<void(std::size_t)>& run) const;
 
   int threads_, workers_;
-  const StopFlag* stop_ = nullptr;
+  std::atomic<const StopFlag*> stop_{nullptr};
   mutable std::atomic<int> uninterrupted_{0};
   std::unique_ptr<WorkerThreads> worker_threads_;
 };

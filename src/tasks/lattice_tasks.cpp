@@ -1,7 +1,8 @@
 // The lattice tasks: presets over one set of options, each with the goal it trains for.
 #include <fmt/format.h>
 
-#include "base/files.hpp"
+#include <algorithm>
+
 #include "base/npz.hpp"
 #include "espalier/error.hpp"
 #include "models/lattice/lattice_objective.hpp"
@@ -65,7 +66,7 @@ class LatticeTaskOptions : public TaskOptions {
 class LifeOptions : public LatticeTaskOptions {
  public:
   std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<LifeOptions>(*this); }
-  std::shared_ptr<const LatticeGoal> goal() const override { return rule_goal(life_rule("B3/S23")); }
+  std::shared_ptr<const LatticeGoal> goal() const override { return rule_goal("B3/S23", parse_life_rule("B3/S23")); }
 };
 
 class RuleOptions : public LatticeTaskOptions {
@@ -84,7 +85,8 @@ class RuleOptions : public LatticeTaskOptions {
   std::shared_ptr<const LatticeGoal> goal() const override {
     if (rule_.empty() == table_.empty())
       fail("rule", rule_.empty() ? "neither a rule nor a table" : "both a rule and a table", "one of them");
-    return rule_goal(table_.empty() ? life_rule(rule_) : parse_rule_table(read_text(table_, 1 << 20), table_));
+    const RuleTable rule = table_.empty() ? parse_life_rule(rule_) : read_rule_table(table_);
+    return rule_goal(format_life_rule(rule).value_or(table_), rule);
   }
 
  private:
@@ -141,11 +143,11 @@ class BoardsOptions : public LatticeTaskOptions {
   std::shared_ptr<const LatticeGoal> goal() const override {
     if (data_.empty()) fail("boards", "no data", "an .npz file with the arrays start and target");
     const NpzFile file = read_npz(data_);
-    const NpyArray &start = array(file, "start"), &target = array(file, "target");
+    const NumpyArray start = array(file, "start"), target = array(file, "target");
+    if (!std::equal(start.shape.begin(), start.shape.begin() + 3, target.shape.begin()))
+      fail("boards", fmt::format("starts and targets of other sizes in {}", data_), "the same number, height and width");
     BoardPairs pairs;
     pairs.name = fmt::format("{} pairs of {} x {}", start.shape[0], start.shape[1], start.shape[2]);
-    if (start.shape[0] != target.shape[0] || start.shape[1] != target.shape[1] || start.shape[2] != target.shape[2])
-      fail("boards", fmt::format("starts and targets of other sizes in {}", data_), "the same number, height and width");
     pairs.count = static_cast<int>(start.shape[0]);
     pairs.height = static_cast<int>(start.shape[1]);
     pairs.width = static_cast<int>(start.shape[2]);
@@ -157,24 +159,19 @@ class BoardsOptions : public LatticeTaskOptions {
   }
 
  private:
-  const NpyArray& array(const NpzFile& file, const std::string& name) const {
-    const auto found = file.find(name);
-    if (found == file.end()) fail("boards", fmt::format("{} without an array \"{}\"", data_, name), "start and target");
-    const std::vector<std::size_t>& shape = found->second.shape;
+  NumpyArray array(const NpzFile& file, const std::string& name) const {
+    NumpyArray array = file.array(name);
     constexpr std::size_t kMax = 1'000'000;
-    if ((shape.size() != 3 && shape.size() != 4) ||
-        !std::ranges::all_of(shape, [](std::size_t n) { return n > 0 && n <= kMax; }))
-      fail("boards", fmt::format("\"{}\" of {} dimensions in {}", name, shape.size(), data_),
+    if ((array.shape.size() != 3 && array.shape.size() != 4) ||
+        !std::ranges::all_of(array.shape, [](std::size_t n) { return n > 0 && n <= kMax; }))
+      fail("boards", fmt::format("\"{}\" of {} dimensions in {}", name, array.shape.size(), data_),
            "[N, H, W] or [N, H, W, C], none of them 0");
-    return found->second;
+    return array;
   }
-  std::vector<std::uint8_t> bits(const NpyArray& array, const char* name) const {
-    std::vector<std::uint8_t> bits;
-    bits.reserve(array.values.size());
-    for (const float v : array.values) {
-      if (v != 0 && v != 1) fail("boards", fmt::format("{} in \"{}\" of {}", v, name, data_), "0 and 1 alone");
-      bits.push_back(v != 0);
-    }
+  std::vector<std::uint8_t> bits(const NumpyArray& array, const char* name) const {
+    std::vector<std::uint8_t> bits = array.octets(fmt::format("{} of {}", name, data_));
+    for (const std::uint8_t bit : bits)
+      if (bit > 1) fail("boards", fmt::format("{} in \"{}\" of {}", bit, name, data_), "0 and 1 alone");
     return bits;
   }
 

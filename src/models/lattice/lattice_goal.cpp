@@ -119,12 +119,9 @@ void check_channels(const char* goal, int channels, int needed) {
 
 class RuleGoal : public LatticeGoal {
  public:
-  explicit RuleGoal(const LifeRule& rule) : rule_(rule) {
-    if (rule_.next.size() != kRuleBoards)
-      fail("rule", fmt::format("{} entries", rule_.next.size()), "512, one for each neighbourhood");
-  }
+  RuleGoal(const std::string& name, const RuleTable& rule) : name_(name), rule_(rule) {}
   std::string kind() const override { return "rule"; }
-  std::string name() const override { return rule_.name; }
+  std::string name() const override { return name_; }
   int loss_channels() const override { return 1; }
 
   void fit(RolloutShape& r, int) const override {
@@ -185,13 +182,13 @@ class RuleGoal : public LatticeGoal {
     long right = 0;
     for (int y = 0; y < kSide; ++y)
       for (int x = 0; x < kSide; ++x) right += board.get(y, x, 0) == plain.get(y, x, 0);
-    return {{"long run", fmt::format("{0} x {0} for {1} steps against {2}", kSide, kSteps, rule_.name),
+    return {{"long run", fmt::format("{0} x {0} for {1} steps against {2}", kSide, kSteps, name_),
              static_cast<double>(right) / (kSide * kSide), right == kSide * kSide}};
   }
 
   void save(SafetensorsFile& file) const override {
-    file.metadata["goal.name"] = rule_.name;
-    file.add("goal.rule", {rule_.next.size()}, std::span<const std::uint8_t>(rule_.next));
+    file.metadata["goal.name"] = name_;
+    file.add("goal.rule", {rule_.size()}, std::span<const std::uint8_t>(rule_));
   }
 
  private:
@@ -200,10 +197,11 @@ class RuleGoal : public LatticeGoal {
     unsigned patch = 0;
     for (int o = 0; o < 9; ++o)
       patch |= unsigned{alive((y + o / 3 - 1 + height) % height, (x + o % 3 - 1 + width) % width) ? 1u : 0u} << o;
-    return rule_.next[patch] != 0;
+    return rule_[patch] != 0;
   }
 
-  LifeRule rule_;
+  std::string name_;
+  RuleTable rule_;
 };
 
 // --- The checkerboard.
@@ -478,6 +476,15 @@ int stored_number(const SafetensorsFile& file, const std::string& key) {
   return static_cast<int>(value);
 }
 
+std::shared_ptr<const LatticeGoal> load_rule(const SafetensorsFile& file) {
+  const std::vector<std::uint8_t> next = file.octets("goal.rule");
+  RuleTable rule{};
+  if (next.size() != rule.size())
+    fail("load model", fmt::format("a rule of {} entries", next.size()), "512, one for each neighbourhood");
+  std::ranges::copy(next, rule.begin());
+  return rule_goal(file.meta("goal.name"), rule);
+}
+
 std::shared_ptr<const LatticeGoal> load_boards(const SafetensorsFile& file) {
   BoardPairs pairs;
   const std::vector<std::size_t>& s = file.tensor("goal.start").shape;
@@ -501,7 +508,9 @@ std::shared_ptr<const LatticeGoal> load_boards(const SafetensorsFile& file) {
 
 }  // namespace
 
-std::shared_ptr<const LatticeGoal> rule_goal(const LifeRule& rule) { return std::make_shared<RuleGoal>(rule); }
+std::shared_ptr<const LatticeGoal> rule_goal(const std::string& name, const RuleTable& rule) {
+  return std::make_shared<RuleGoal>(name, rule);
+}
 std::shared_ptr<const LatticeGoal> checkerboard_goal() { return std::make_shared<CheckerboardGoal>(); }
 std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column) {
   return std::make_shared<PictureGoal>(target, seed_row, seed_column);
@@ -512,7 +521,7 @@ std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validati
 
 std::shared_ptr<const LatticeGoal> LatticeGoal::load(const SafetensorsFile& file) {
   const std::string& kind = file.meta("goal");
-  if (kind == "rule") return rule_goal({file.meta("goal.name"), file.octets("goal.rule")});
+  if (kind == "rule") return load_rule(file);
   if (kind == "checkerboard") return checkerboard_goal();
   if (kind == "picture")
     return picture_goal(parse_pattern(file.meta("target"), "the model's target"), stored_number(file, "goal.seed-row"),

@@ -78,7 +78,7 @@ class LatticeGoal {
 };
 
 // One step of any rule over the 3x3 neighbourhood, learned from all 512 boards of 3 x 3.
-std::shared_ptr<const LatticeGoal> rule_goal(const LifeRule& rule);
+std::shared_ptr<const LatticeGoal> rule_goal(const std::string& name, const RuleTable& rule);
 // Squares of 2 x 2 in channel 0, out of noise in every channel.
 std::shared_ptr<const LatticeGoal> checkerboard_goal();
 // A picture grown from one living cell at (seed_row, seed_column), or from nothing where these are negative.

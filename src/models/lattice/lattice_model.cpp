@@ -63,7 +63,7 @@ Stored read_options_1(const SafetensorsFile& file, const std::string& name) {
   if (const auto target = file.metadata.find("target"); target != file.metadata.end())
     stored.goal = picture_goal(parse_pattern(target->second, "the model's target"), seed_row, seed_column);
   else if (stored.rollout.height == 3 && stored.rollout.width == 3 && stored.rollout.steps == 1)
-    stored.goal = rule_goal(life_rule("B3/S23"));
+    stored.goal = rule_goal("B3/S23", parse_life_rule("B3/S23"));
   else
     stored.goal = checkerboard_goal();
   stored.goal->fit(stored.rollout, stored.automaton.channels);

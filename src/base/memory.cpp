@@ -1,8 +1,12 @@
-#include "espalier/aligned.hpp"
-
+// Memory: arrays that start on a cache line, and how much of it this process has had at most. What is asked of the system
+// can be refused without harm: huge pages cost speed only, the figure is for reports.
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
+#include <sys/resource.h>
+
+#include "base/clock.hpp"
+#include "espalier/aligned.hpp"
 
 namespace espalier {
 namespace {
@@ -26,5 +30,11 @@ void* allocate_aligned(std::size_t bytes) {
 }
 
 void free_aligned(void* memory, std::size_t bytes) { ::operator delete(memory, alignment_of(bytes)); }
+
+double peak_rss_mb() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;  // Linux counts in KiB
+}
 
 }  // namespace espalier
