@@ -52,8 +52,8 @@ enum class ScheduleKind { kConstant, kStep, kCosine };
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::kConstant;
-  double lr = 0.01;              // the highest rate
-  double final_fraction = 0.0;   // cosine: rate at the end, as a fraction of lr
+  double lr = 0.01;                 // the highest rate
+  double final_fraction = 0.0;      // cosine: rate at the end, as a fraction of lr
   std::uint64_t step_every = 1000;  // step: multiply by gamma after this many steps
   double gamma = 0.5;
   std::uint64_t warmup = 0;  // linear rise over the first steps

@@ -46,7 +46,7 @@ struct Task {
   std::uint64_t seeds = 1;
   std::shared_ptr<const TaskOptions> options;
 };
-const std::vector<Task>& all_tasks();           // in the order users see
+const std::vector<Task>& all_tasks();          // in the order users see
 const Task& find_task(std::string_view name);  // an Error that names the nearest for an unknown one
 
 // All settings of a run: a task's defaults, changed by name.
@@ -102,8 +102,8 @@ using RunListener = std::function<void(const RunEvent&)>;
 // nothing and is done again.
 class RunControl {
  public:
-  void stop();      // saved, can be resumed
-  void pause();     // until resume() or stop()
+  void stop();   // saved, can be resumed
+  void pause();  // until resume() or stop()
   void resume();
   void save();      // a checkpoint now
   void snapshot();  // an event with a model, once per running seed
@@ -121,9 +121,9 @@ class RunControl {
 };
 
 struct RunOptions {
-  std::string folder = {};            // empty: nothing is written
-  bool force = false;                 // replace a run that is in the folder
-  double checkpoint_seconds = 5;      // wall time between checkpoints ...
+  std::string folder = {};             // empty: nothing is written
+  bool force = false;                  // replace a run that is in the folder
+  double checkpoint_seconds = 5;       // wall time between checkpoints ...
   std::uint64_t checkpoint_every = 0;  // ... or steps between them, when not 0
 };
 
@@ -134,8 +134,8 @@ struct SeedReport {
   bool solved = false, started = false;
   std::string outcome = "waiting";  // running, finished, solved, hopeless, interrupted, failed
   double seconds = 0;
-  PhaseSeconds phases = {};        // of this call ...
-  std::uint64_t phase_steps = 0;   // ... and the steps they belong to
+  PhaseSeconds phases = {};       // of this call ...
+  std::uint64_t phase_steps = 0;  // ... and the steps they belong to
   std::size_t num_parameters = 0;
   std::string weights_hash = {};
   Facts facts = {};               // the objective's own report; of the winner only

@@ -97,11 +97,11 @@ struct TrainState {
   Evaluation last, best;
   std::uint64_t best_step = 0;
   std::uint64_t evaluations_since_best = 0;
-  bool evaluated = false;             // at least once ...
-  std::uint64_t evaluated_step = 0;   // ... after this many steps
-  double seconds = 0;                 // over all sessions of the run
-  AlignedVector<float> best_values;   // the weights of the best evaluation ...
-  SafetensorsFile best_state;         // ... and the objective's state with them
+  bool evaluated = false;            // at least once ...
+  std::uint64_t evaluated_step = 0;  // ... after this many steps
+  double seconds = 0;                // over all sessions of the run
+  AlignedVector<float> best_values;  // the weights of the best evaluation ...
+  SafetensorsFile best_state;        // ... and the objective's state with them
 };
 
 enum class Outcome { kRunning, kFinished, kSolved, kHopeless, kInterrupted };

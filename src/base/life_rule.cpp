@@ -110,7 +110,8 @@ RuleTable read_rule_table(const std::string& path) {
 
 std::string format_rule_table(const RuleTable& table) {
   const std::optional<std::string> name = format_life_rule(table);
-  std::string text = "# The next state of a cell for every 3 x 3 patch; bit i of the index is place i, by rows, 4 the cell.\n";
+  std::string text =
+      "# The next state of a cell for every 3 x 3 patch; bit i of the index is place i, by rows, 4 the cell.\n";
   if (name) text += fmt::format("# {}\n", *name);
   constexpr std::size_t kLine = 64;
   for (std::size_t i = 0; i < table.size(); ++i) {

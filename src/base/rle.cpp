@@ -64,7 +64,8 @@ class RleReader {
       refuse("more in the header than a size", "x = WIDTH, y = HEIGHT, rule = RULE");
     }
     constexpr std::size_t kMaxRuleBytes = 1000;
-    if (rule.size() > kMaxRuleBytes || std::any_of(rule.begin(), rule.end(), [](char c) { return c < ' ' || c == 127; }))
+    if (rule.size() > kMaxRuleBytes ||
+        std::any_of(rule.begin(), rule.end(), [](char c) { return c < ' ' || c == 127; }))
       refuse("a rule that is too long or cannot be printed", "a name of at most 1000 plain characters");
     pattern_.rule = rule;
     pattern_.cells.resize(static_cast<std::size_t>(pattern_.height) * static_cast<std::size_t>(pattern_.width));

@@ -226,8 +226,8 @@ RunReport Run::train(ThreadPool& pool) {
     s.report = report;
     s.write_table();
     if (!report.interrupted)
-      write_atomically(s.folder->model(), read_bytes(RunFolder::seed_folder(s.folder->path(), report.best().seed) +
-                                                     "/model.safetensors"));
+      write_atomically(s.folder->model(),
+                       read_bytes(RunFolder::seed_folder(s.folder->path(), report.best().seed) + "/model.safetensors"));
   }
   return report;
 }

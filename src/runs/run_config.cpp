@@ -24,11 +24,7 @@ FieldValue value_from(const std::string& name, const Json& value) {
 RunConfig::RunConfig(const Task& t) : task(t.name), seeds(t.seeds), train(t.train), options_(t.options->clone()) {}
 
 RunConfig::RunConfig(const RunConfig& other)
-    : task(other.task),
-      seed(other.seed),
-      seeds(other.seeds),
-      train(other.train),
-      options_(other.options_->clone()) {}
+    : task(other.task), seed(other.seed), seeds(other.seeds), train(other.train), options_(other.options_->clone()) {}
 
 RunConfig& RunConfig::operator=(const RunConfig& other) {
   if (this != &other) *this = RunConfig(other);
@@ -47,7 +43,8 @@ Fields RunConfig::fields() {
 std::string RunConfig::text() const {
   RunConfig copy = *this;  // fields point into an object that can be changed
   Json config = {{"task", task}};
-  for (const Field& field : copy.fields().list())
+  const Fields fields = copy.fields();
+  for (const Field& field : fields.list())
     std::visit([&](const auto& value) { config[field.name()] = value; }, field.value());
   return config.dump(2) + "\n";
 }

@@ -23,7 +23,7 @@ constexpr const char* kPrevious = "checkpoint-previous.safetensors";
 constexpr const char* kLock = "lock";
 constexpr const char* kSeeds = "seeds.csv";
 // All that a run writes but its config and its lock.
-constexpr const char* kMade[] = {kCheckpoint, kPrevious,  "model.safetensors", kMetrics,
+constexpr const char* kMade[] = {kCheckpoint, kPrevious,   "model.safetensors", kMetrics,
                                  "loss.svg",  "gates.svg", "growth.gif",        kSeeds};
 
 std::string host_name() {
@@ -65,7 +65,8 @@ void remove_seeds(const std::string& path) {
 FolderLock::FolderLock(const std::string& folder) {
   const std::string path = folder + "/" + kLock;
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-  if (descriptor_ < 0) fail("run folder", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be locked");
+  if (descriptor_ < 0)
+    fail("run folder", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be locked");
   const int error = try_lock(descriptor_);
   if (error == 0) {
     const std::string owner = fmt::format("process {} on {}\n", ::getpid(), host_name());
@@ -146,8 +147,8 @@ void RunFolder::append_metrics(const TrainState& state) const {
     for (const auto& [name, value] : state.last.extra) text += "," + name;
     text += "\n";
   }
-  text += fmt::format("{},{:.3f},{},{},{},{}", state.step, state.seconds, state.loss, state.last.score,
-                      state.last.loss, state.last.solved ? 1 : 0);
+  text += fmt::format("{},{:.3f},{},{},{},{}", state.step, state.seconds, state.loss, state.last.score, state.last.loss,
+                      state.last.solved ? 1 : 0);
   for (const auto& [name, value] : state.last.extra) text += fmt::format(",{}", value);
   append_text(file(kMetrics), text + "\n");
 }

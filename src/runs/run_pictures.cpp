@@ -69,9 +69,7 @@ void write_growth(const LatticeModel& model, const std::string& path, const Thre
 }  // namespace
 
 void write_run_pictures(const RunFolder& folder, const Model& model, const ThreadPool& pool, bool only_missing) {
-  const auto wanted = [&](const char* name) {
-    return !only_missing || !std::filesystem::exists(folder.file(name));
-  };
+  const auto wanted = [&](const char* name) { return !only_missing || !std::filesystem::exists(folder.file(name)); };
   if (wanted("loss.svg"))
     write_atomically(folder.file("loss.svg"), std::string_view(loss_chart(read_text(folder.file("metrics.csv")))));
   const auto* lattice = dynamic_cast<const LatticeModel*>(&model);

@@ -48,8 +48,8 @@ void add_graph_tasks(std::vector<Task>& tasks) {
   TrainOptions table{.steps = 600, .eval_every = 200};
   table.optimizer.weight_decay = 0.3f;
   table.schedule = {.kind = ScheduleKind::kCosine, .lr = 0.01, .step_every = 1000};
-  tasks.push_back({"table", "learn a column of a CSV file with a network of any shape", table, 1,
-                   std::make_shared<TableTask>()});
+  tasks.push_back(
+      {"table", "learn a column of a CSV file with a network of any shape", table, 1, std::make_shared<TableTask>()});
 }
 
 }  // namespace espalier

@@ -101,7 +101,8 @@ class CheckerboardOptions : public LatticeTaskOptions {
 
 class PictureOptions : public LatticeTaskOptions {
  public:
-  PictureOptions(const char* built_in, int row, int column) : built_in_(built_in), seed_row_(row), seed_column_(column) {}
+  PictureOptions(const char* built_in, int row, int column)
+      : built_in_(built_in), seed_row_(row), seed_column_(column) {}
   std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<PictureOptions>(*this); }
   Fields fields() override {
     Fields f = LatticeTaskOptions::fields();
@@ -131,8 +132,7 @@ class BoardsOptions : public LatticeTaskOptions {
   std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<BoardsOptions>(*this); }
   Fields fields() override {
     Fields f = LatticeTaskOptions::fields();
-    f.add("data", data_,
-          "pairs of boards in a NumPy .npz: start and target, [N, H, W] or [N, H, W, C] of 0 and 1")
+    f.add("data", data_, "pairs of boards in a NumPy .npz: start and target, [N, H, W] or [N, H, W, C] of 0 and 1")
         .metavar("FILE");
     f.add("validation-fraction", validation_fraction_, "of the pairs, those that choose the best weights", 0, 0.9);
     return f;
@@ -145,7 +145,8 @@ class BoardsOptions : public LatticeTaskOptions {
     const NpzFile file = read_npz(data_);
     const NumpyArray start = array(file, "start"), target = array(file, "target");
     if (!std::equal(start.shape.begin(), start.shape.begin() + 3, target.shape.begin()))
-      fail("boards", fmt::format("starts and targets of other sizes in {}", data_), "the same number, height and width");
+      fail("boards", fmt::format("starts and targets of other sizes in {}", data_),
+           "the same number, height and width");
     BoardPairs pairs;
     pairs.name = fmt::format("{} pairs of {} x {}", start.shape[0], start.shape[1], start.shape[2]);
     pairs.count = static_cast<int>(start.shape[0]);
@@ -180,10 +181,10 @@ class BoardsOptions : public LatticeTaskOptions {
 };
 
 struct Preset {
-  std::string name, summary;
+  std::string name = {}, summary = {};
   int channels = 8, height = 0, width = 0, steps = 20, batch = 1;
   int kernels = 16;
-  std::string perceive = "8,4,2", update;
+  std::string perceive = "8,4,2", update = {};
   Boundary boundary = Boundary::kZero;
   float fire_rate = 1;
   double lr = 0.05;
@@ -293,9 +294,10 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
   letter.seeds = 4;
   letter.recipe = {.gumbel_final = 1.5};
   tasks.push_back(make_task(letter, PictureOptions(kLetter, -1, -1)));
-  tasks.push_back(
-      make_task(named(kPicturePreset, "pattern", "grow any picture: an ASCII file or a PNG"), PictureOptions(nullptr, -1, -1)));
-  Preset boards = named(kPicturePreset, "boards", "learn from pairs of boards: starts, and what they are some steps later");
+  tasks.push_back(make_task(named(kPicturePreset, "pattern", "grow any picture: an ASCII file or a PNG"),
+                            PictureOptions(nullptr, -1, -1)));
+  Preset boards =
+      named(kPicturePreset, "boards", "learn from pairs of boards: starts, and what they are some steps later");
   boards.channels = 8;
   boards.steps = 1;
   boards.batch = 8;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "espalier/error.hpp"
 #include "base/hash.hpp"
+#include "espalier/error.hpp"
 #include "flat_kernels.hpp"
 
 namespace espalier {

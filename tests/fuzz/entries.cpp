@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "espalier/error.hpp"
 #include "base/pattern.hpp"
+#include "espalier/error.hpp"
 #include "espalier/safetensors.hpp"
 #include "runs/config.hpp"
 

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "espalier/thread_pool.hpp"
-#include "espalier/safetensors.hpp"
-#include "tasks/task.hpp"
 #include "espalier/optimizer.hpp"
+#include "espalier/safetensors.hpp"
+#include "espalier/thread_pool.hpp"
+#include "tasks/task.hpp"
 
 int main() {
   const espalier::ThreadPool pool(2);

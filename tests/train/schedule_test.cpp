@@ -1,11 +1,10 @@
-#include "espalier/optimizer.hpp"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <cmath>
 
 #include "espalier/error.hpp"
+#include "espalier/optimizer.hpp"
 
 namespace espalier {
 namespace {
@@ -53,8 +52,7 @@ TEST(Schedule, TheRateIsAlwaysBetweenZeroAndItsHighest) {
   }));
 }
 
-TEST(Schedule, NamesAreKnownOrErrors) {
-}
+TEST(Schedule, NamesAreKnownOrErrors) {}
 
 }  // namespace
 }  // namespace espalier

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "espalier/parameters.hpp"
 #include "espalier/random.hpp"
 #include "espalier/safetensors.hpp"
-#include "espalier/parameters.hpp"
 #include "espalier/trainer.hpp"
 
 namespace espalier {

@@ -6,13 +6,12 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace espalier {
 

@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "base/clock.hpp"
+#include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "base/files.hpp"
 #include "espalier/safetensors.hpp"
 #include "models/dag/dag_reference.hpp"
 #include "models/dag/table_model.hpp"
@@ -35,8 +35,7 @@ std::vector<std::size_t> sizes_from(const std::string& text) {
 }
 
 CsvTable read_table(const TableOptions& o) {
-  if (o.csv.empty())
-    fail("table", "no CSV file", "the option csv");
+  if (o.csv.empty()) fail("table", "no CSV file", "the option csv");
   if (o.target.empty()) fail("table", "no target", "the name of the column to predict");
   return parse_csv(read_text(o.csv), o.csv);
 }
@@ -227,14 +226,13 @@ Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {
                                                        schema_.num_outputs(), train_.x, train_.y, test_.x);
   const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   Facts facts = model.facts();
-  facts.insert(facts.end(),
-               {{"train_rows", whole(train_.y.size())},
-                {"validation_rows", whole(validation_.y.size())},
-                {"test_rows", whole(test_.y.size())},
-                {schema_.classifies() ? "test_accuracy" : "test_r2",
-                 table_score(schema_.classifies(), outputs, test_.y)},
-                {schema_.classifies() ? "linear_accuracy" : "linear_r2",
-                 table_score(schema_.classifies(), linear, test_.y)}});
+  facts.insert(
+      facts.end(),
+      {{"train_rows", whole(train_.y.size())},
+       {"validation_rows", whole(validation_.y.size())},
+       {"test_rows", whole(test_.y.size())},
+       {schema_.classifies() ? "test_accuracy" : "test_r2", table_score(schema_.classifies(), outputs, test_.y)},
+       {schema_.classifies() ? "linear_accuracy" : "linear_r2", table_score(schema_.classifies(), linear, test_.y)}});
   return facts;
 }
 

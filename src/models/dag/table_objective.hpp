@@ -15,8 +15,8 @@ struct TableOptions {
   bool no_skip = false;  // without edges from every input to every output beside the hidden layers, 0 in the beginning
   double test_fraction = 0.25, validation_fraction = 0.2;
   std::size_t batch_size = 32;
-  std::size_t grow = 0;  // splits, spread over the first half of training
-  double prune = 0;      // per cent of the edges, taken in five steps in the second half
+  std::size_t grow = 0;    // splits, spread over the first half of training
+  double prune = 0;        // per cent of the edges, taken in five steps in the second half
   bool reference = false;  // the plain sequential code instead of the fast one
 };
 Fields fields_of(TableOptions& options);

@@ -14,7 +14,7 @@
 namespace espalier {
 namespace {
 
-constexpr int kRuleBoards = 512;       // all boards of 3 x 3
+constexpr int kRuleBoards = 512;        // all boards of 3 x 3
 constexpr int kValidationBoards = 200;  // of tasks that start from noise
 constexpr int kStoredPairs = 1024;      // of a model that learned from given boards
 constexpr double kTrialFireRate = 0.6;
@@ -107,7 +107,8 @@ BoardState noise(int channels, int height, int width, std::uint64_t seed) {
 void check_size(const char* goal, const RolloutShape& r, int height, int width) {
   if (height != r.height || width != r.width)
     fail(goal, fmt::format("a target of {} x {}", height, width),
-         fmt::format("{} x {}, the size of the grid", r.height, r.width), "give the grid the target's height and width");
+         fmt::format("{} x {}, the size of the grid", r.height, r.width),
+         "give the grid the target's height and width");
 }
 
 void check_channels(const char* goal, int channels, int needed) {
@@ -361,8 +362,8 @@ class BoardsGoal : public LatticeGoal {
     const auto cells = static_cast<std::size_t>(pairs_.count) * pairs_.height * pairs_.width;
     if (pairs_.count < 1 || pairs_.start.size() != cells * pairs_.start_channels ||
         pairs_.target.size() != cells * pairs_.target_channels)
-      fail("boards", fmt::format("{} boards with {} and {} values", pairs_.count, pairs_.start.size(),
-                                 pairs_.target.size()),
+      fail("boards",
+           fmt::format("{} boards with {} and {} values", pairs_.count, pairs_.start.size(), pairs_.target.size()),
            "starts and targets of the same number and size");
   }
   std::string kind() const override { return "boards"; }
@@ -448,20 +449,19 @@ class BoardsGoal : public LatticeGoal {
     std::vector<int> order(pairs_.count);
     std::iota(order.begin(), order.end(), 0);
     Random(seed, Purpose::kSplit).shuffle(std::span(order));
-    const int held = pairs_.count == 1 ? 0 : std::clamp(static_cast<int>(fraction_ * pairs_.count), 1, pairs_.count - 1);
+    const int held =
+        pairs_.count == 1 ? 0 : std::clamp(static_cast<int>(fraction_ * pairs_.count), 1, pairs_.count - 1);
     Split split{{order.begin() + held, order.end()}, {order.begin(), order.begin() + held}};
     if (split.validation.empty()) split.validation = split.train;
     return split;
   }
   std::uint8_t start_bit(int pair, int y, int x, int c) const {
-    return pairs_.start[((static_cast<std::size_t>(pair) * pairs_.height + y) * pairs_.width + x) *
-                            pairs_.start_channels +
-                        c];
+    return pairs_
+        .start[((static_cast<std::size_t>(pair) * pairs_.height + y) * pairs_.width + x) * pairs_.start_channels + c];
   }
   std::uint8_t target_bit(int pair, int y, int x, int c) const {
-    return pairs_.target[((static_cast<std::size_t>(pair) * pairs_.height + y) * pairs_.width + x) *
-                             pairs_.target_channels +
-                         c];
+    return pairs_
+        .target[((static_cast<std::size_t>(pair) * pairs_.height + y) * pairs_.width + x) * pairs_.target_channels + c];
   }
 
   BoardPairs pairs_;
@@ -472,7 +472,8 @@ int stored_number(const SafetensorsFile& file, const std::string& key) {
   const std::string& text = file.meta(key);
   char* end = nullptr;
   const long value = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end || value < -1 || value > 1'000'000) fail("load model", fmt::format("\"{}\" as {}", text, key), "a number");
+  if (text.empty() || *end || value < -1 || value > 1'000'000)
+    fail("load model", fmt::format("\"{}\" as {}", text, key), "a number");
   return static_cast<int>(value);
 }
 

@@ -1,5 +1,6 @@
 // What an automaton is to do: boards to start from, what they should become, and the trials it is put through. A goal
-// belongs to the model that learned it and is saved with it, so that nothing of a task is needed to judge or to run one.
+// belongs to the model that learned it and is saved with it, so that nothing of a task is needed to judge or to run
+// one.
 #pragma once
 
 #include <cstdint>

@@ -98,8 +98,8 @@ std::unique_ptr<LatticeModel> LatticeModel::load(const SafetensorsFile& file, co
 void LatticeModel::describe(SafetensorsFile& file) const {
   AutomatonShape automaton = automaton_.shape();
   RolloutShape rollout = rollout_;
-  for (const Field& field : stored_fields(automaton, rollout).list())
-    file.metadata[kOption + field.name()] = field.text();
+  const Fields fields = stored_fields(automaton, rollout);
+  for (const Field& field : fields.list()) file.metadata[kOption + field.name()] = field.text();
   file.metadata["seed"] = std::to_string(seed_);
   file.metadata["goal"] = goal_->kind();
   goal_->save(file);

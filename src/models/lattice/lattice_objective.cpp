@@ -53,7 +53,6 @@ void freeze_gates(std::span<float> logits, std::size_t count) {
   }
 }
 
-
 }  // namespace
 
 Fields fields_of(LatticeRecipe& r) {
@@ -158,8 +157,8 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
 
 Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
   const HardCell cell = harden(automaton_, parameters_.values());
-  const BitBoards out = hard_rollout(cell, options_.automaton.boundary, data_.validation, options_.rollout.steps,
-                                     validation_fire_, pool);
+  const BitBoards out =
+      hard_rollout(cell, options_.automaton.boundary, data_.validation, options_.rollout.steps, validation_fire_, pool);
   const BitScore score = compare_boards(out, data_.validation_target);
   const GateCounts counts = count_gates(parameters_.values());
   return {score.fraction,

@@ -1,9 +1,8 @@
 // Lattice models run and looked at.
-#include "models/lattice/lattice_model.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "models/lattice/lattice_model.hpp"
 #include "models/lattice/soft_gates.hpp"
 #include "netlist/fire_mask.hpp"
 

@@ -5,9 +5,9 @@
 
 #include "base/scratch.hpp"
 #include "espalier/graph_transform_net.hpp"
-#include "models/message/simplify_data.hpp"
-#include "espalier/trainer.hpp"
 #include "espalier/parameters.hpp"
+#include "espalier/trainer.hpp"
+#include "models/message/simplify_data.hpp"
 
 namespace espalier {
 
