@@ -70,7 +70,7 @@ std::uint64_t default_steps(const LatticeModel& model) {
 SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, const BoardState& start,
                                    std::uint64_t steps) {
   SimulatorOptions o;
-  o.periodic = model.automaton.shape().boundary == Boundary::kPeriodic;
+  o.periodic = model.automaton.options().boundary == Boundary::kPeriodic;
   o.fire_rate = f.fire_rate > 0 ? f.fire_rate : model.problem.rollout.fire_rate;
   o.seed = f.seed;
   o.random_reset = f.reset;

@@ -9,6 +9,7 @@
 #include "netlist/evaluate.hpp"
 #include "espalier/export.hpp"
 #include "espalier/import.hpp"
+#include "espalier/random.hpp"
 #include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
 #include "espalier/error.hpp"

@@ -49,7 +49,7 @@ void write_growth(const LatticeModel& model, const std::string& path, const Thre
   const int width = life ? kLifeSide : model.problem.rollout.width;
   const int steps = life ? kLifeSteps : 2 * model.problem.rollout.steps;
   SimulatorOptions options;
-  options.periodic = model.automaton.shape().boundary == Boundary::kPeriodic;
+  options.periodic = model.automaton.options().boundary == Boundary::kPeriodic;
   options.fire_rate = model.problem.rollout.fire_rate;
   const auto stepper = make_hard_stepper(model, start_board(model, height, width, 1), options);
   const int scale = std::max(1, kPictureSide / std::max(height, width));

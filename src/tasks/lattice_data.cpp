@@ -30,7 +30,7 @@ bool conway(const BitBoards& boards, int sample, int y, int x) {
   return neighbours == 3 || (neighbours == 2 && boards.get(sample, y, x, 0));
 }
 
-LatticeData life_data(const RolloutShape& r, std::uint64_t seed) {
+LatticeData life_data(const RolloutOptions& r, std::uint64_t seed) {
   if (r.height != 3 || r.width != 3 || r.steps != 1)
     fail("life", fmt::format("a grid of {} x {} and {} steps", r.height, r.width, r.steps), "3 x 3 and 1 step",
          "the task learns all 512 neighbourhoods; run the model on any size afterwards");
@@ -54,7 +54,7 @@ LatticeData life_data(const RolloutShape& r, std::uint64_t seed) {
   return data;
 }
 
-LatticeData checkerboard_data(const RolloutShape& r, int channels, std::uint64_t seed) {
+LatticeData checkerboard_data(const RolloutOptions& r, int channels, std::uint64_t seed) {
   LatticeData data;
   data.validation = BitBoards(kValidationBoards, r.height, r.width, channels);
   data.validation_target = BitBoards(kValidationBoards, r.height, r.width, 1);
@@ -75,7 +75,7 @@ LatticeData checkerboard_data(const RolloutShape& r, int channels, std::uint64_t
   return data;
 }
 
-LatticeData pattern_data(const RolloutShape& r, int channels, const Pattern& pattern, int seed_row, int seed_column) {
+LatticeData pattern_data(const RolloutOptions& r, int channels, const Pattern& pattern, int seed_row, int seed_column) {
   if (pattern.height != r.height || pattern.width != r.width)
     fail("pattern", fmt::format("a target of {} x {}", pattern.height, pattern.width),
          fmt::format("{} x {}, the size of the grid", r.height, r.width), "set --height and --width to the target's");

@@ -9,11 +9,11 @@
 namespace espalier {
 
 // All 512 boards of 3 x 3; the target is one step of Conway's rule.
-LatticeData life_data(const RolloutShape& rollout, std::uint64_t seed);
+LatticeData life_data(const RolloutOptions& rollout, std::uint64_t seed);
 // Every channel of every cell a fair coin; the target is squares of 2 x 2 in channel 0.
-LatticeData checkerboard_data(const RolloutShape& rollout, int channels, std::uint64_t seed);
+LatticeData checkerboard_data(const RolloutOptions& rollout, int channels, std::uint64_t seed);
 // One start: all 0, or all channels 1 in the cell at (seed_row, seed_column) when that is not negative.
-LatticeData pattern_data(const RolloutShape& rollout, int channels, const Pattern& target, int seed_row,
+LatticeData pattern_data(const RolloutOptions& rollout, int channels, const Pattern& target, int seed_row,
                          int seed_column);
 
 // One step of Conway's rule on a periodic board.

@@ -13,7 +13,7 @@ std::uint8_t shade(float value) { return static_cast<std::uint8_t>(std::lround(2
 }  // namespace
 
 BoardState start_board(const LatticeModel& model, int height, int width, std::uint64_t seed) {
-  const int channels = model.automaton.shape().channels;
+  const int channels = model.automaton.options().channels;
   BoardState state{channels, height, width, std::vector<float>(static_cast<std::size_t>(channels) * height * width)};
   if (model.problem.target.empty()) {
     const Random coins(seed, Purpose::kTrial);

@@ -25,7 +25,7 @@ struct EpochWork {
 
 EpochWork epoch_work(const Json& config) {
   const LatticeProblem problem = make_lattice_problem(config, 1);
-  const RolloutShape& r = problem.rollout;
+  const RolloutOptions& r = problem.rollout;
   const Automaton automaton(problem.automaton, 1);
   const double cells = static_cast<double>(r.batch) * r.height * r.width;
   // The grids of all steps are written once and read once; each weight, moment and gradient likewise.
@@ -47,7 +47,8 @@ std::function<BenchReference()> epoch_reference(const Json& changes) {
   return [changes] {
     const Json config = with(with(default_config(find_task(changes.at("task"))), changes), {{"reference", true}});
     const BenchBody body = training_body(config);
-    return BenchReference{epoch_work(config).gates, [body, pool = std::make_shared<ThreadPool>(1)] { body.run(*pool); }};
+    return BenchReference{epoch_work(config).gates,
+                          [body, pool = std::make_shared<ThreadPool>(1)] { body.run(*pool); }};
   };
 }
 
@@ -86,7 +87,7 @@ BenchCase hard_case() {
             automaton.add_parameters(parameters, 0);
             const Random random(1, Purpose::kTrial);
             for (std::size_t i = 0; i < parameters.num_parameters(); ++i) parameters.values()[i] = random.normal(i);
-            const auto cell = std::make_shared<HardCell>(harden(automaton, parameters.values()));
+            const auto cell = std::make_shared<Netlist>(harden_folded(automaton, parameters.values()));
             const auto roll = [p, cell](const ThreadPool& pool) {
               return hard_rollout(*cell, p.automaton.boundary, p.data.validation, p.rollout.steps, {}, pool);
             };

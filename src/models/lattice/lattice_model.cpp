@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "netlist/cell.hpp"
 #include "espalier/simplify.hpp"
 #include "espalier/error.hpp"
 #include "espalier/safetensors.hpp"
@@ -40,7 +39,7 @@ LatticeModel load_lattice_model(const std::string& given) {
   const auto target = file.metadata.find("target");
   LatticeProblem problem =
       make_lattice_problem(config, config_seed(config), target == file.metadata.end() ? std::string() : target->second);
-  const AutomatonShape shape = problem.automaton;
+  const AutomatonOptions shape = problem.automaton;
   Automaton automaton(shape, read_wiring(file, "perceive", shape.perceive.size(), 9),
                       read_wiring(file, "update", shape.update.size(), shape.update_inputs()));
   Parameters parameters;
@@ -49,27 +48,7 @@ LatticeModel load_lattice_model(const std::string& given) {
   return {config, std::move(problem), std::move(automaton), std::move(parameters)};
 }
 
-Netlist LatticeModel::raw_cell() const {
-  const auto choice = [&](std::int32_t gate) {
-    return hard_choice(&parameters.values()[static_cast<std::size_t>(gate) * kGates]);
-  };
-  const AutomatonShape& shape = automaton.shape();
-  AutomatonLogic logic{shape.channels, automaton.perceive(), {}, automaton.update(), {}};
-  for (int k = 0; k < shape.kernels; ++k) {
-    logic.kernels.emplace_back();
-    for (int l = 0; l < static_cast<int>(automaton.perceive().size()); ++l) {
-      logic.kernels.back().emplace_back();
-      for (int g = 0; g < automaton.perceive()[l].outputs(); ++g)
-        logic.kernels.back().back().push_back(choice(automaton.perceive_gate(k, l, g)));
-    }
-  }
-  for (int l = 0; l < static_cast<int>(automaton.update().size()); ++l) {
-    logic.update_gates.emplace_back();
-    for (int g = 0; g < automaton.update()[l].outputs(); ++g)
-      logic.update_gates.back().push_back(choice(automaton.update_gate(l, g)));
-  }
-  return cell_netlist(logic);
-}
+Netlist LatticeModel::raw_cell() const { return harden(automaton, parameters.values()); }
 
 Netlist LatticeModel::quick_cell() const {
   SimplifyOptions options;

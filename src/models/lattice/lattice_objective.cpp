@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -10,11 +11,15 @@
 #include "espalier/safetensors.hpp"
 #include "models/lattice/automaton_reference.hpp"
 #include "models/lattice/freeze_gates.hpp"
+#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr std::uint32_t kValidationFire = 0xffffffff;  // a fire stream that no training step uses
+// Of a folded cell, without the constants that outputs read.
+long live_gates(const Netlist& cell) {
+  return std::ranges::count_if(cell.gates, [](const NetlistGate& g) { return !is_constant(g.gate); });
+}
 
 }  // namespace
 
@@ -22,15 +27,13 @@ LatticeObjective::LatticeObjective(LatticeProblem problem, std::uint64_t seed)
     : problem_(std::move(problem)),
       seed_(seed),
       automaton_(problem_.automaton, seed),
-      gates_(automaton_),
-      rollout_(gates_, problem_.rollout) {
+      rollout_(automaton_, problem_.rollout) {
   automaton_.add_parameters(parameters_, problem_.recipe.start_logit);
-  const RolloutShape& r = problem_.rollout;
+  const RolloutOptions& r = problem_.rollout;
   const std::size_t cells = static_cast<std::size_t>(r.batch) * r.height * r.width;
   initial_.resize(cells * problem_.automaton.channels);
   target_.resize(cells * problem_.loss_channels);
-  dc_.resize(static_cast<std::size_t>(gates_.gates()) * 4);
-  validation_fire_ = draw_fire_bits(problem_.data.validation, r.steps, r.fire_rate, seed, kValidationFire);
+  validation_fire_ = draw_fire_bits(problem_.data.validation, r.steps, r.fire_rate, seed, kValidationFireStep);
 }
 
 void LatticeObjective::begin_step(std::uint64_t step, double progress, double last_loss) {
@@ -52,14 +55,13 @@ double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool,
   problem_.data.draw(batch, initial_, target_);
   if (problem_.use_reference) return accumulate_reference(pool);
   const double start = seconds_now();
-  gates_.forward(parameters_, choice_, pool);
+  rollout_.soften(parameters_.values(), choice_, pool);
   rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
   const double loss = rollout_.loss(target_, problem_.loss_channels, pool);
   const double middle = seconds_now();
-  std::fill(dc_.begin(), dc_.end(), 0.0f);
-  rollout_.backward(dc_, pool);
+  rollout_.backward(pool);
   const double reduced = seconds_now();
-  gates_.backward(dc_.data(), parameters_, pool);
+  rollout_.add_gradients(parameters_.gradients(), pool);
   phases.forward += middle - start;
   phases.backward += reduced - middle;
   phases.reduction += seconds_now() - reduced;
@@ -96,15 +98,16 @@ BitScore compare_boards(const BitBoards& got, const BitBoards& target) {
 }
 
 Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
-  const HardCell cell = harden(automaton_, parameters_.values());
+  const Netlist cell = harden_folded(automaton_, parameters_.values());
   const BitBoards out = hard_rollout(cell, problem_.automaton.boundary, problem_.data.validation,
                                      problem_.rollout.steps, validation_fire_, pool);
   const BitScore score = compare_boards(out, problem_.data.validation_target);
   const GateCounts counts = count_gates(parameters_.values());
-  return {score.fraction,
-          score.all,
-          score.wrong_per_board,
-          {{"active_gates", static_cast<double>(counts.active)}, {"live_gates", static_cast<double>(cell.ops.size())}}};
+  return {
+      score.fraction,
+      score.all,
+      score.wrong_per_board,
+      {{"active_gates", static_cast<double>(counts.active)}, {"live_gates", static_cast<double>(live_gates(cell))}}};
 }
 
 void LatticeObjective::describe(SafetensorsFile& file) const {
@@ -115,10 +118,10 @@ void LatticeObjective::describe(SafetensorsFile& file) const {
     file.add(name + ".a", shape, std::span<const std::int32_t>(w.a));
     file.add(name + ".b", shape, std::span<const std::int32_t>(w.b));
   };
-  for (std::size_t l = 0; l < automaton_.perceive().size(); ++l)
-    add(fmt::format("wiring.perceive.{}", l), automaton_.perceive()[l]);
-  for (std::size_t l = 0; l < automaton_.update().size(); ++l)
-    add(fmt::format("wiring.update.{}", l), automaton_.update()[l]);
+  for (std::size_t l = 0; l < automaton_.perceive().layers().size(); ++l)
+    add(fmt::format("wiring.perceive.{}", l), automaton_.perceive().layers()[l]);
+  for (std::size_t l = 0; l < automaton_.update().layers().size(); ++l)
+    add(fmt::format("wiring.update.{}", l), automaton_.update().layers()[l]);
 }
 
 void LatticeObjective::report(nlohmann::json& summary, std::span<const float> weights) const {
@@ -126,7 +129,7 @@ void LatticeObjective::report(nlohmann::json& summary, std::span<const float> we
   const GateCounts counts = count_gates(weights);
   summary["gates"] = counts.raw;
   summary["active_gates"] = counts.active;
-  summary["live_gates"] = harden(automaton_, weights).ops.size();
+  summary["live_gates"] = live_gates(harden_folded(automaton_, weights));
 }
 
 }  // namespace espalier

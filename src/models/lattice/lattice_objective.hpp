@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "models/lattice/hard_cell.hpp"
-#include "espalier/rollout.hpp"
+#include "espalier/logic_automaton.hpp"
+#include "models/lattice/hard_rollout.hpp"
 #include "espalier/objective.hpp"
 
 namespace espalier {
@@ -35,8 +35,8 @@ struct LatticeData {
 };
 
 struct LatticeProblem {
-  AutomatonShape automaton;
-  RolloutShape rollout;
+  AutomatonOptions automaton;
+  RolloutOptions rollout;
   int loss_channels = 1;
   LatticeRecipe recipe;
   bool use_reference = false;  // the plain sequential code instead of the fast one
@@ -65,12 +65,11 @@ class LatticeObjective : public Objective {
   std::uint64_t seed_;
   Automaton automaton_;
   Parameters parameters_;
-  SoftGates gates_;
   Rollout rollout_;
   SoftChoice choice_;
   FireBits validation_fire_;
   std::uint64_t batch_ = 0;
-  std::vector<float> initial_, target_, dc_;
+  std::vector<float> initial_, target_;
 };
 
 // Fraction of target bits that the boards' first channels have right, and wrong bits per board.

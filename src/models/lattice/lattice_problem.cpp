@@ -2,23 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "espalier/error.hpp"
 #include "tasks/lattice_data.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMaxLayers = 1000;
-
-int parse_width(std::string_view text, const std::string& whole) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > 1'000'000)
-    fail("layers", fmt::format("\"{}\" in \"{}\"", text, whole),
-         "whole numbers from 1 to 1000000, such as 256x10,128,64");
-  return value;
+// The options of a struct out of a configuration with the same names.
+void read_fields(Fields fields, const Json& c) {
+  for (Field& field : fields.list()) {
+    const Json& value = c.at(field.name());
+    field.set_text(value.is_string() ? value.get<std::string>() : value.dump());
+  }
 }
 
 LatticeRecipe recipe_from(const Json& c) {
@@ -36,26 +31,6 @@ LatticeRecipe recipe_from(const Json& c) {
   return r;
 }
 
-}  // namespace
-
-std::vector<int> parse_layers(const std::string& text) {
-  std::vector<int> layers;
-  std::size_t start = 0;
-  while (start <= text.size()) {
-    const std::size_t comma = std::min(text.find(',', start), text.size());
-    const std::string_view part = std::string_view(text).substr(start, comma - start);
-    const std::size_t times = part.find('x');
-    const int width = parse_width(part.substr(0, times), text);
-    const int count = times == std::string_view::npos ? 1 : parse_width(part.substr(times + 1), text);
-    if (layers.size() + count > kMaxLayers) fail("layers", fmt::format("\"{}\"", text), "at most 1000 layers");
-    layers.insert(layers.end(), count, width);
-    start = comma + 1;
-  }
-  return layers;
-}
-
-namespace {
-
 Pattern target_pattern(const Json& config, const std::string& target) {
   const std::string task = config.at("task");
   if (!target.empty()) return parse_pattern(target, "the model's target");
@@ -72,14 +47,8 @@ Pattern target_pattern(const Json& config, const std::string& target) {
 LatticeProblem make_lattice_problem(const Json& c, std::uint64_t seed, const std::string& target) {
   const std::string task = c.at("task");
   LatticeProblem p;
-  p.automaton = {c.at("channels"),
-                 c.at("kernels"),
-                 parse_layers(c.at("perceive").get<std::string>()),
-                 parse_layers(c.at("update").get<std::string>()),
-                 wiring_kind(c.at("wiring").get<std::string>()),
-                 boundary_kind(c.at("boundary").get<std::string>())};
-  p.rollout = {c.at("batch"), c.at("height"), c.at("width"), c.at("steps"), c.at("fire-rate")};
-  if (task != "pattern") check_grid(p.rollout.batch, p.rollout.height, p.rollout.width);  // pattern: its target's size
+  read_fields(fields_of(p.automaton), c);
+  read_fields(fields_of(p.rollout), c);
   p.recipe = recipe_from(c);
   p.use_reference = c.at("reference");
   const auto check = [&] { check_rollout(p.rollout, p.automaton.channels); };  // data take time and memory too

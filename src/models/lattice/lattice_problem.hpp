@@ -6,9 +6,6 @@
 
 namespace espalier {
 
-// "256x10,128,64" -> ten layers of 256, then 128, then 64.
-std::vector<int> parse_layers(const std::string& text);
-
 // `target` replaces the file that a pattern task names (a model carries its own).
 LatticeProblem make_lattice_problem(const Json& config, std::uint64_t seed, const std::string& target = {});
 

@@ -31,11 +31,8 @@ class HardStepper : public Stepper {
 class SoftStepper : public Stepper {
  public:
   SoftStepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options)
-      : options_(options),
-        state_(start),
-        gates_(model.automaton),
-        rollout_(gates_, {1, start.height, start.width, 1, 1.0f}) {
-    gates_.forward(model.parameters, {}, ThreadPool(1));
+      : options_(options), state_(start), rollout_(model.automaton, {1, start.height, start.width, 1, 1.0f}) {
+    rollout_.soften(model.parameters.values(), {}, ThreadPool(1));
   }
 
   void advance(std::uint64_t steps, const ThreadPool& pool) override {
@@ -66,7 +63,6 @@ class SoftStepper : public Stepper {
 
   SimulatorOptions options_;
   BoardState state_;
-  SoftGates gates_;
   Rollout rollout_;
   std::uint64_t step_ = 0;
 };

@@ -23,7 +23,7 @@ struct Stage {
 
 Stage checkerboard_stage(const LatticeModel& m, std::size_t side_factor, std::uint64_t seed) {
   const std::size_t h = m.problem.rollout.height * side_factor, w = m.problem.rollout.width * side_factor;
-  Stage stage{h, w, Board(h, w, m.automaton.shape().channels), {}, 1};
+  Stage stage{h, w, Board(h, w, m.automaton.options().channels), {}, 1};
   stage.start.randomize(seed);
   for (std::size_t y = 0; y < h; ++y)
     for (std::size_t x = 0; x < w; ++x) stage.target.push_back(checker(static_cast<int>(y), static_cast<int>(x)));
@@ -35,12 +35,12 @@ Stage pattern_stage(const LatticeModel& m, std::size_t side_factor) {
   const Pattern pattern = parse_pattern(m.problem.target, "target");
   const std::size_t h = pattern.height * side_factor, w = pattern.width * side_factor;
   const std::size_t top = (h - pattern.height) / 2, left = (w - pattern.width) / 2;
-  Stage stage{h, w, Board(h, w, m.automaton.shape().channels), {}, pattern.channels};
+  Stage stage{h, w, Board(h, w, m.automaton.options().channels), {}, pattern.channels};
   const BitBoards& start = m.problem.data.validation;
   stage.target.assign(h * w * pattern.channels, 0);
   for (int y = 0; y < pattern.height; ++y)
     for (int x = 0; x < pattern.width; ++x) {
-      for (int c = 0; c < m.automaton.shape().channels; ++c)
+      for (int c = 0; c < m.automaton.options().channels; ++c)
         stage.start.set(top + y, left + x, c, start.get(0, y, x, c));
       for (int c = 0; c < pattern.channels; ++c) stage.target[(c * h + top + y) * w + left + x] = pattern.at(c, y, x);
     }
@@ -55,7 +55,7 @@ class TrialRunner {
   Trial run(std::string name, std::string description, const Stage& stage, std::uint64_t steps,
             SimulatorOptions simulate, const DeadRectangle* unjudged = nullptr) const {
     Board board = stage.start;
-    simulate.periodic = model_.automaton.shape().boundary == Boundary::kPeriodic;
+    simulate.periodic = model_.automaton.options().boundary == Boundary::kPeriodic;
     simulate.seed = options_.seed;
     Simulator(cell_, stage.height, stage.width, simulate).run(board, steps, pool_);
     long right = 0, total = 0;
@@ -109,9 +109,9 @@ class TrialRunner {
 
 Trial validation(const LatticeModel& m, const ThreadPool& pool) {
   const LatticeData& data = m.problem.data;
-  const RolloutShape& r = m.problem.rollout;
-  const FireBits fire = draw_fire_bits(data.validation, r.steps, r.fire_rate, m.config.at("seed"), 0xfffffffe);
-  const BitBoards out = hard_rollout(harden(m.automaton, m.parameters.values()), m.automaton.shape().boundary,
+  const RolloutOptions& r = m.problem.rollout;
+  const FireBits fire = draw_fire_bits(data.validation, r.steps, r.fire_rate, m.config.at("seed"), kTrialFireStep);
+  const BitBoards out = hard_rollout(harden_folded(m.automaton, m.parameters.values()), m.automaton.options().boundary,
                                      data.validation, r.steps, fire, pool);
   const BitScore score = compare_boards(out, data.validation_target);
   return {"validation",
