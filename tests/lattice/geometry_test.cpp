@@ -1,4 +1,4 @@
-#include "models/lattice/chunk_neighbours.hpp"
+#include "models/lattice/geometry.hpp"
 
 #include <gtest/gtest.h>
 
