@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "espalier/wiring.hpp"
 #include "espalier/parameters.hpp"
+#include "espalier/wiring.hpp"
 
 namespace espalier {
 

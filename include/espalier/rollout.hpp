@@ -9,8 +9,8 @@
 
 #include "base/scratch.hpp"
 #include "base/wavefront.hpp"
+#include "espalier/parameters.hpp"
 #include "models/lattice/cell_block.hpp"
-#include "espalier/gradient_slots.hpp"
 
 namespace espalier {
 
@@ -30,7 +30,8 @@ class Rollout {
   const Geometry& geometry() const { return geometry_; }
 
   // initial: [batch][C][H][W]. `fire_seed` and `fire_step` key the asynchronous updates.
-  void forward(std::span<const float> initial, std::uint64_t fire_seed, std::uint32_t fire_step, const ThreadPool& pool);
+  void forward(std::span<const float> initial, std::uint64_t fire_seed, std::uint32_t fire_step,
+               const ThreadPool& pool);
   // The state after step t (0 = initial), [batch][C][H][W].
   std::vector<float> state(int t) const;
 

@@ -88,6 +88,19 @@ class ThreadPool {
   const StopFlag* watched() const { return stop_.load(std::memory_order_acquire); }
   void check_stop() const;
 
+  // While one of these lives, loops of the pool run to their end whatever the flag says: for work that must be done
+  // whole or not at all.
+  class Uninterrupted {
+   public:
+    explicit Uninterrupted(const ThreadPool& pool) : pool_(pool) { ++pool_.uninterrupted_; }
+    ~Uninterrupted() { --pool_.uninterrupted_; }
+    Uninterrupted(const Uninterrupted&) = delete;
+    Uninterrupted& operator=(const Uninterrupted&) = delete;
+
+   private:
+    const ThreadPool& pool_;
+  };
+
   // Below this much work (a few wake-ups of a sleeping worker) one thread is faster than two.
   static constexpr double kWorthWakingNs = 20'000;
 
@@ -96,6 +109,7 @@ class ThreadPool {
 
   int threads_, workers_;
   std::atomic<const StopFlag*> stop_{nullptr};
+  mutable std::atomic<int> uninterrupted_{0};
   std::unique_ptr<WorkerThreads> worker_threads_;
 };
 

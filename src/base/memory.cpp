@@ -1,5 +1,5 @@
-// Memory: arrays that start on a cache line, and how much of it this process has had at most. What is asked of the system
-// can be refused without harm: huge pages cost speed only, the figure is for reports.
+// Memory: arrays that start on a cache line, and how much of it this process has had at most. What is asked of the
+// system can be refused without harm: huge pages cost speed only, the figure is for reports.
 #ifdef __linux__
 #include <sys/mman.h>
 #endif

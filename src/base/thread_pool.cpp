@@ -186,7 +186,7 @@ ThreadPool::~ThreadPool() = default;
 
 void ThreadPool::check_stop() const {
   const StopFlag* const stop = watched();
-  if (stop && stop->raised()) throw Cancelled();
+  if (stop && stop->raised() && uninterrupted_.load(std::memory_order_relaxed) == 0) throw Cancelled();
 }
 
 void ThreadPool::run_parallel(std::size_t chunks, const std::function<void(std::size_t)>& run) const {

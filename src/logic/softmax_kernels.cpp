@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "logic/gate_kernels.hpp"
 #include "espalier/gates.hpp"
+#include "logic/gate_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "logic/softmax_kernels.cpp"

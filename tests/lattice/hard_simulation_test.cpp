@@ -2,12 +2,12 @@
 // automaton.
 #include <gtest/gtest.h>
 
+#include "espalier/random.hpp"
 #include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
-#include "espalier/random.hpp"
 #include "models/lattice/hard_cell.hpp"
-#include "runs/config.hpp"
 #include "models/lattice/lattice_model.hpp"
+#include "runs/config.hpp"
 
 namespace espalier {
 namespace {

@@ -1,9 +1,9 @@
 // Hardened cells against gate-by-gate evaluation, and against the circuit simulator.
 #include <gtest/gtest.h>
 
-#include "netlist/cell.hpp"
-#include "models/lattice/hard_cell.hpp"
 #include "models/lattice/automaton_reference.hpp"
+#include "models/lattice/hard_cell.hpp"
+#include "netlist/cell.hpp"
 
 namespace espalier {
 namespace {

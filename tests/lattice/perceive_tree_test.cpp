@@ -8,8 +8,8 @@
 
 #include "espalier/aligned.hpp"
 #include "espalier/random.hpp"
-#include "models/lattice/geometry.hpp"
 #include "logic/each_target.hpp"
+#include "models/lattice/geometry.hpp"
 
 namespace espalier {
 namespace {

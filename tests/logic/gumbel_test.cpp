@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "espalier/random.hpp"
-#include "logic/gumbel_kernel.hpp"
 #include "logic/each_target.hpp"
+#include "logic/gumbel_kernel.hpp"
 
 namespace espalier {
 namespace {

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "espalier/aligned.hpp"
-#include "logic/gate_kernels.hpp"
 #include "espalier/gates.hpp"
 #include "logic/each_target.hpp"
+#include "logic/gate_kernels.hpp"
 #include "models/lattice/automaton_reference.hpp"
 
 namespace espalier {

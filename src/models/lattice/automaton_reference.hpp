@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "espalier/gates.hpp"
 #include "espalier/random.hpp"
 #include "espalier/rollout.hpp"
-#include "espalier/gates.hpp"
 
 namespace espalier::reference {
 

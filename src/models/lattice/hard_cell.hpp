@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "espalier/thread_pool.hpp"
 #include "espalier/automaton.hpp"
 #include "espalier/gates.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "models/lattice/geometry.hpp"
 #include "logic/gate_kernels.hpp"
+#include "models/lattice/geometry.hpp"
 
 namespace espalier {
 namespace {

@@ -6,8 +6,8 @@
 // After foreach_target:
 #include <hwy/highway.h>
 
-#include "models/lattice/geometry.hpp"
 #include "logic/lanes8-inl.hpp"
+#include "models/lattice/geometry.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace espalier {

@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include "espalier/error.hpp"
-#include "models/lattice/chunk_neighbours.hpp"
 #include "models/lattice/block_copy.hpp"
+#include "models/lattice/chunk_neighbours.hpp"
 
 namespace espalier {
 namespace {
 
 constexpr std::size_t kMaxSlots = 32;
 constexpr double kMaxFloats = 4294967296.0;  // 16 GiB
-constexpr int kGradientStates = 2 * 9 + 1;    // as large as a state: two sets of patches, and the loss
+constexpr int kGradientStates = 2 * 9 + 1;   // as large as a state: two sets of patches, and the loss
 
 std::size_t blocks_per_slot(int blocks) { return (static_cast<std::size_t>(blocks) + kMaxSlots - 1) / kMaxSlots; }
 

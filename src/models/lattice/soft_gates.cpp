@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "logic/gate_kernels.hpp"
 #include "espalier/gates.hpp"
+#include "logic/gate_kernels.hpp"
 #include "logic/gumbel_kernel.hpp"
 
 namespace espalier {

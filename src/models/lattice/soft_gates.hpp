@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "espalier/aligned.hpp"
-#include "espalier/thread_pool.hpp"
 #include "espalier/automaton.hpp"
+#include "espalier/parameters.hpp"
+#include "espalier/thread_pool.hpp"
+#include "logic/layer_plan.hpp"
 #include "models/lattice/perceive_layers.hpp"
 #include "models/lattice/perceive_tree.hpp"
-#include "logic/layer_plan.hpp"
-#include "espalier/parameters.hpp"
 
 namespace espalier {
 

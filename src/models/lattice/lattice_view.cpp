@@ -1,5 +1,9 @@
-#include "models/lattice/stepper.hpp"
+// Lattice models run and looked at.
+#include <algorithm>
+#include <cmath>
 
+#include "models/lattice/lattice_model.hpp"
+#include "models/lattice/soft_gates.hpp"
 #include "netlist/fire_mask.hpp"
 
 namespace espalier {
@@ -16,10 +20,10 @@ class HardStepper : public Stepper {
   }
   void advance(std::uint64_t steps, const ThreadPool& pool) override { simulator_.run(board_, steps, pool); }
   BoardState state() const override {
-    BoardState s{board_.channels(), static_cast<int>(board_.height()), static_cast<int>(board_.width()), {}};
+    BoardState s(board_.channels(), static_cast<int>(board_.height()), static_cast<int>(board_.width()));
     for (int c = 0; c < s.channels; ++c)
       for (int y = 0; y < s.height; ++y)
-        for (int x = 0; x < s.width; ++x) s.values.push_back(board_.get(y, x, c));
+        for (int x = 0; x < s.width; ++x) s.at(c, y, x) = board_.get(y, x, c);
     return s;
   }
 
@@ -28,14 +32,16 @@ class HardStepper : public Stepper {
   Simulator simulator_;
 };
 
+std::uint8_t shade(float value) { return static_cast<std::uint8_t>(std::lround(255 * std::clamp(value, 0.0f, 1.0f))); }
+
 class SoftStepper : public Stepper {
  public:
   SoftStepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options)
       : options_(options),
         state_(start),
-        gates_(model.automaton),
+        gates_(model.automaton()),
         rollout_(gates_, {1, start.height, start.width, 1, 1.0f}) {
-    gates_.forward(model.parameters, {}, ThreadPool(1));
+    gates_.forward(model.parameters(), {}, ThreadPool(1));
   }
 
   void advance(std::uint64_t steps, const ThreadPool& pool) override {
@@ -73,14 +79,34 @@ class SoftStepper : public Stepper {
 
 }  // namespace
 
-std::unique_ptr<Stepper> make_hard_stepper(const LatticeModel& model, const BoardState& start,
-                                           const SimulatorOptions& options) {
+std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, const BoardState& start,
+                                      const SimulatorOptions& options, bool soft) {
+  if (soft) return std::make_unique<SoftStepper>(model, start, options);
   return std::make_unique<HardStepper>(model, start, options);
 }
 
-std::unique_ptr<Stepper> make_soft_stepper(const LatticeModel& model, const BoardState& start,
-                                           const SimulatorOptions& options) {
-  return std::make_unique<SoftStepper>(model, start, options);
+Image view_board(const LatticeModel& model, const BoardState& state) {
+  Image image(state.width, state.height);
+  const bool colour = model.goal().loss_channels() >= 3;
+  for (int y = 0; y < state.height; ++y)
+    for (int x = 0; x < state.width; ++x) {
+      const auto part = [&](int c) { return shade(state.at(colour ? c : 0, y, x)); };
+      image.set(y, x, {part(0), part(1), part(2)});
+    }
+  return image;
+}
+
+Image view_channels(const BoardState& state) {
+  const int columns = std::max(1, static_cast<int>(std::ceil(std::sqrt(static_cast<double>(state.channels)))));
+  const int rows = (state.channels + columns - 1) / columns;
+  Image sheet(columns * (state.width + 1) + 1, rows * (state.height + 1) + 1, {60, 60, 90});
+  for (int c = 0; c < state.channels; ++c)
+    for (int y = 0; y < state.height; ++y)
+      for (int x = 0; x < state.width; ++x) {
+        const std::uint8_t s = shade(state.at(c, y, x));
+        sheet.set(c / columns * (state.height + 1) + 1 + y, c % columns * (state.width + 1) + 1 + x, {s, s, s});
+      }
+  return sheet;
 }
 
 }  // namespace espalier
