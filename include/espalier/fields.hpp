@@ -86,17 +86,17 @@ class Fields {
   Field& add(std::string name, Field::Access access, std::string help, std::vector<std::string> choices = {});
   // An enumeration whose values are 0, 1, ... in the order of their names.
   template <class Enum>
-    requires std::is_enum_v<Enum>
-  Field& add(std::string name, Enum& member, std::string help, std::vector<std::string> names) {
-    Field::Access access{
-        [&member, names] { return names[static_cast<std::size_t>(member)]; },
-        [&member, names](const std::string& text) { member = static_cast<Enum>(place(names, text)); }};
+  requires std::is_enum_v<Enum> Field& add(std::string name, Enum& member, std::string help,
+                                           std::vector<std::string> names) {
+    Field::Access access{[&member, names] { return names[static_cast<std::size_t>(member)]; },
+                         [&member, names](const std::string& text) { member = static_cast<Enum>(place(names, text)); }};
     return add(std::move(name), std::move(access), std::move(help), std::move(names));
   }
   void append(Fields more);
 
-  std::vector<Field>& list() { return fields_; }
-  const std::vector<Field>& list() const { return fields_; }
+  std::vector<Field>& list() & { return fields_; }
+  const std::vector<Field>& list() const& { return fields_; }
+  void list() && = delete;  // fields of a temporary would be gone before they are looked at
   Field* find(std::string_view name);
   Field& at(std::string_view name);  // an Error that names the nearest one for an unknown name
 

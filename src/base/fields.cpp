@@ -124,11 +124,11 @@ void Field::set(const FieldValue& value) {
                value);
   };
   const auto number = [&](auto* member) {
-    const double v = std::visit(
-        Overloaded{[](double x) { return x; }, [](std::int64_t x) { return static_cast<double>(x); },
-                   [](std::uint64_t x) { return static_cast<double>(x); },
-                   [&](const auto&) -> double { refuse(shown, "a number"); }},
-        value);
+    const double v =
+        std::visit(Overloaded{[](double x) { return x; }, [](std::int64_t x) { return static_cast<double>(x); },
+                              [](std::uint64_t x) { return static_cast<double>(x); },
+                              [&](const auto&) -> double { refuse(shown, "a number"); }},
+                   value);
     check_range(v);
     *member = static_cast<std::decay_t<decltype(*member)>>(v);
   };
@@ -209,8 +209,9 @@ Field& Fields::at(std::string_view name) {
   std::vector<std::string> names;
   for (const Field& f : fields_) names.push_back(f.name());
   const std::string nearest = nearest_word(name, names);
-  fail("options", fmt::format("\"{}\"", name), "the name of an option",
-       nearest.empty() ? fmt::format("there are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", nearest));
+  fail(
+      "options", fmt::format("\"{}\"", name), "the name of an option",
+      nearest.empty() ? fmt::format("there are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", nearest));
 }
 
 std::size_t Fields::place(const std::vector<std::string>& names, const std::string& text) {

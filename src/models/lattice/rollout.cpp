@@ -6,7 +6,7 @@
 #include "base/scratch.hpp"
 #include "base/wavefront.hpp"
 #include "espalier/error.hpp"
-#include "espalier/gradient_slots.hpp"
+#include "espalier/parameters.hpp"
 #include "espalier/logic_automaton.hpp"
 #include "logic/finite.hpp"
 #include "models/lattice/block_step.hpp"
