@@ -1,11 +1,10 @@
 // espalier circuit MODEL: how large a trained circuit is, and what each pass of simplification leaves of it.
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "circuit_files.hpp"
 #include "commands.hpp"
-#include "netlist/gate_algebra.hpp"
 #include "espalier/verify.hpp"
-#include "base/clock.hpp"
 
 namespace espalier::app {
 namespace {

@@ -1,7 +1,6 @@
 #include "netlist/sim_program.hpp"
 
 #include "netlist/cell.hpp"
-#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 namespace {

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "netlist/gate_algebra.hpp"
 #include "espalier/netlist.hpp"
 
 namespace espalier {

@@ -2,7 +2,6 @@
 // order; a gate whose inverse is there already becomes a NOT of it, for absorb_nots to take away.
 #include <unordered_map>
 
-#include "netlist/gate_algebra.hpp"
 #include "espalier/simplify.hpp"
 
 namespace espalier {

@@ -4,7 +4,6 @@
 
 #include <unordered_map>
 
-#include "netlist/gate_algebra.hpp"
 #include "espalier/netlist.hpp"
 
 namespace espalier {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "netlist/evaluate.hpp"
-#include "netlist/gate_algebra.hpp"
 #include "espalier/random.hpp"
 
 namespace espalier {

@@ -2,10 +2,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "netlist/evaluate.hpp"
+#include "espalier/error.hpp"
 #include "espalier/export.hpp"
 #include "espalier/import.hpp"
-#include "espalier/error.hpp"
+#include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
 #include "fuzz/entries.hpp"
 

@@ -4,11 +4,10 @@
 
 #include <cstdlib>
 
-#include "circuits.hpp"
-#include "espalier/simplify.hpp"
 #include "espalier/error.hpp"
-#include "netlist/fire_mask.hpp"
 #include "logic/each_target.hpp"
+#include "netlist/circuits.hpp"
+#include "netlist/fire_mask.hpp"
 
 namespace espalier {
 namespace {
@@ -299,17 +298,6 @@ TEST(Simulator, ResetsARandomSquareEveryStep) {
     before = now;
   }
   EXPECT_GT(moved, 15u);
-}
-
-TEST(Simulator, SimplifyingChangesNoBoard) {
-  const ThreadPool pool(1);
-  const Netlist raw = test::clumsy_life(), small = test::simplify_quickly(raw);
-  Board a(64, 64, 1), b(64, 64, 1);
-  a.randomize(8);
-  b.randomize(8);
-  Simulator(raw, 64, 64).run(a, 50, pool);
-  Simulator(small, 64, 64).run(b, 50, pool);
-  EXPECT_TRUE(a == b);
 }
 
 TEST(Simulator, RefusesWhatIsNoCellOrNoBoard) {

@@ -5,14 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "circuits.hpp"
+#include "base/files.hpp"
 #include "espalier/import.hpp"
 #include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
 #include "espalier/verify.hpp"
-#include "base/files.hpp"
+#include "netlist/circuits.hpp"
+#include "synth/tools.hpp"
 #include "temp_folder.hpp"
-#include "tools.hpp"
 
 namespace espalier {
 namespace {

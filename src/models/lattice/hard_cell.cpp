@@ -10,8 +10,7 @@ class Builder {
   explicit Builder(int channels) { cell_.channels = channels; }
 
   std::int32_t add(Gate gate, std::int32_t a, std::int32_t b) {
-    const std::uint8_t table = truth_table(gate);
-    const auto f = [&](int va, int vb) { return (table >> (2 * va + vb)) & 1; };
+    const auto f = [&](int va, int vb) -> int { return gate_value(gate, va, vb); };
     const auto known = [](std::int32_t v) { return v < HardCell::kFirstInput; };  // then the value is its own bit
     if (known(a) && known(b)) return f(a, b);
     if (known(a)) return unary(f(a, 0), f(a, 1), b);
