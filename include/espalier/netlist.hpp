@@ -180,10 +180,29 @@ void check_netlist(const Netlist& netlist, std::string_view what);
 Netlist sort_netlist(const Netlist& unsorted, const std::string& what, bool only_live,
                      const std::function<std::string(std::size_t gate)>& place = {});
 
-// The quick clean-up, in one pass and one copy: wires are followed, constants folded, gates that no output needs are
-// dropped; NOTs and equal gates stay as they are. What is left is the work that a simulation really does; simplify()
-// finds much more, and takes much longer.
+// The quick clean-up: wires are followed, constants folded, gates that no output needs are dropped; NOTs and equal
+// gates stay as they are. What is left is the work that a simulation really does. (simplify() finds much more, and
+// takes much longer.)
 Netlist clean(const Netlist& netlist);
+
+// The same while a circuit is built, for circuits that are made anew at every evaluation.
+//   CleanBuilder builder(2);
+//   const Net x = builder.add(Gate::kAnd, 0, 1), y = builder.add(Gate::kOr, x, CleanBuilder::kTrue);
+//   Netlist n = builder.finish({"small", {"a", "b"}, {}, {{"y", y}}});  // y turned out to be constant: one gate, TRUE
+class CleanBuilder {
+ public:
+  static constexpr Net kFalse = kNoNet - 1, kTrue = kNoNet;  // the constants, among the nets of a builder
+  explicit CleanBuilder(std::size_t inputs) : inputs_(inputs) {}
+  // What gate(a, b) comes down to: an input, a constant, or a gate added now or before.
+  Net add(Gate gate, Net a, Net b);
+  // The gates that the outputs need, in their order. `shape` gives name, inputs and outputs, the latter with nets of
+  // the builder, and has no gates.
+  Netlist finish(Netlist shape) const;
+
+ private:
+  std::size_t inputs_;
+  std::vector<NetlistGate> gates_;  // net inputs_ + g
+};
 
 struct NetlistCounts {
   std::size_t inputs = 0, outputs = 0;

@@ -120,61 +120,77 @@ Netlist sort_netlist(const Netlist& unsorted, const std::string& what, bool only
   return sorted;
 }
 
-Netlist clean(const Netlist& netlist) {
-  check_netlist(netlist, "clean");
-  // First every net as what it really is: a constant, another net, or a gate of its own on such nets.
-  constexpr Net kZero = kNoNet - 1, kOne = kNoNet;
-  const auto I = static_cast<Net>(netlist.inputs.size());
-  std::vector<Net> now(netlist.nets());
-  std::vector<NetlistGate> gates(netlist.gates.size());
-  for (Net net = 0; net < I; ++net) now[net] = net;
-  for (std::size_t g = 0; g < netlist.gates.size(); ++g) {
-    Gate gate = netlist.gates[g].gate;
-    Net a = kZero, b = kZero;
-    if (!is_constant(gate)) {
-      a = now[netlist.gates[g].a];
-      b = now[netlist.gates[g].b];
-      if (a >= kZero) {
-        gate = fix_a(gate, a == kOne);
-        a = b;
-        if (b >= kZero) gate = fix_a(gate, b == kOne);
-      } else if (b >= kZero) {
-        gate = fix_b(gate, b == kOne);
-      } else if (a == b) {
-        gate = merge_inputs(gate);
-      }
-    }
-    const Net own = I + static_cast<Net>(g);
-    now[own] = gate == Gate::kFalse  ? kZero
-               : gate == Gate::kTrue ? kOne
-               : gate == Gate::kA    ? a
-               : gate == Gate::kB    ? b
-                                     : own;
-    gates[g] = gate == Gate::kNotB ? NetlistGate{Gate::kNotA, b, b} : NetlistGate{gate, a, reads_b(gate) ? b : a};
+Net CleanBuilder::add(Gate gate, Net a, Net b) {
+  const std::size_t own = inputs_ + gates_.size();
+  const auto known = [&](Net net) { return net < own || net >= kFalse; };
+  if (gate_bits(gate) >= kGates || own >= kFalse || (reads_a(gate) && !known(a)) || (reads_b(gate) && !known(b)))
+    fail("netlist", fmt::format("type {} on nets {} and {}", gate_bits(gate), a, b),
+         fmt::format("a type below {} and nets below {}", kGates, own));
+  if (!reads_a(gate)) a = b;
+  if (!reads_b(gate)) b = a;
+  if (is_constant(gate)) {
+  } else if (a >= kFalse) {
+    gate = fix_a(gate, a == kTrue);
+    a = b;
+    if (b >= kFalse) gate = fix_a(gate, b == kTrue);
+  } else if (b >= kFalse) {
+    gate = fix_b(gate, b == kTrue);
+  } else if (a == b) {
+    gate = merge_inputs(gate);
   }
-  // Then the ones that an output can see, in their order.
-  std::vector<bool> live(netlist.nets());
-  for (const NetlistOutput& output : netlist.outputs)
-    if (now[output.net] < kZero) live[now[output.net]] = true;
-  for (std::size_t g = gates.size(); g-- > 0;)
-    if (live[I + g]) live[gates[g].a] = live[gates[g].b] = true;
-  Netlist result = without_gates(netlist);
-  std::vector<Net> moved(netlist.nets());
-  for (Net net = 0; net < I; ++net) moved[net] = net;
-  for (std::size_t g = 0; g < gates.size(); ++g)
-    if (live[I + g]) moved[I + g] = result.add_gate(gates[g].gate, moved[gates[g].a], moved[gates[g].b]);
+  switch (gate) {
+    case Gate::kFalse: return kFalse;
+    case Gate::kTrue: return kTrue;
+    case Gate::kA: return a;
+    case Gate::kNotA: b = a; break;
+    default: break;
+  }
+  gates_.push_back({gate, a, b});
+  return static_cast<Net>(own);
+}
+
+Netlist CleanBuilder::finish(Netlist result) const {
+  if (result.inputs.size() != inputs_ || !result.gates.empty())
+    fail("netlist", fmt::format("{} inputs and {} gates", result.inputs.size(), result.gates.size()),
+         fmt::format("the names of {} inputs, and no gates", inputs_));
+  const std::size_t nets = inputs_ + gates_.size();
+  std::vector<bool> live(nets);
+  for (const NetlistOutput& output : result.outputs) {
+    if (output.net >= nets && output.net < kFalse)
+      fail("netlist", fmt::format("an output from net {}", output.net), fmt::format("a net below {}", nets));
+    if (output.net < kFalse) live[output.net] = true;
+  }
+  for (std::size_t g = gates_.size(); g-- > 0;)
+    if (live[inputs_ + g]) live[gates_[g].a] = live[gates_[g].b] = true;
+  std::vector<Net> moved(nets);
+  for (std::size_t net = 0; net < inputs_; ++net) moved[net] = static_cast<Net>(net);
+  for (std::size_t g = 0; g < gates_.size(); ++g)
+    if (live[inputs_ + g]) moved[inputs_ + g] = result.add_gate(gates_[g].gate, moved[gates_[g].a], moved[gates_[g].b]);
   Net constants[2] = {kNoNet, kNoNet};
   for (NetlistOutput& output : result.outputs) {
-    const Net source = now[output.net];
-    if (source >= kZero) {
-      Net& shared = constants[source == kOne];
-      if (shared == kNoNet) shared = result.add_constant(source == kOne);
-      output.net = shared;
+    if (output.net < kFalse) {
+      output.net = moved[output.net];
     } else {
-      output.net = moved[source];
+      Net& shared = constants[output.net == kTrue];
+      if (shared == kNoNet) shared = result.add_constant(output.net == kTrue);
+      output.net = shared;
     }
   }
   return result;
+}
+
+Netlist clean(const Netlist& netlist) {
+  check_netlist(netlist, "clean");
+  CleanBuilder builder(netlist.inputs.size());
+  std::vector<Net> now(netlist.nets() + 1);  // one to spare: constants may name net 0 of none
+  for (Net net = 0; net < netlist.inputs.size(); ++net) now[net] = net;
+  for (std::size_t g = 0; g < netlist.gates.size(); ++g) {
+    const auto& [gate, a, b] = netlist.gates[g];
+    now[netlist.net_of_gate(g)] = is_constant(gate) ? builder.add(gate, 0, 0) : builder.add(gate, now[a], now[b]);
+  }
+  Netlist shape = without_gates(netlist);
+  for (NetlistOutput& output : shape.outputs) output.net = now[output.net];
+  return builder.finish(std::move(shape));
 }
 
 std::vector<bool> live_nets(const Netlist& netlist) {
