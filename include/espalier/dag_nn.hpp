@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "espalier/thread_pool.hpp"
 #include "espalier/dag_topology.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/parameters.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier {
 

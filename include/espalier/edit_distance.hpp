@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "espalier/thread_pool.hpp"
 #include "espalier/labelled_graph.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "espalier/thread_pool.hpp"
 #include "espalier/parameters.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier {
 

@@ -59,7 +59,8 @@ class GraphTransformNet {
   // The last hidden features, [N][features].
   std::span<const float> encode(const TransformBatch& batch, TransformState& state, const ThreadPool& pool) const;
   // The likeliest edit of every node; the lower number wins a tie.
-  std::vector<std::uint32_t> predict_edits(const TransformBatch& batch, TransformState& state, const ThreadPool& pool) const;
+  std::vector<std::uint32_t> predict_edits(const TransformBatch& batch, TransformState& state,
+                                           const ThreadPool& pool) const;
   std::vector<std::uint32_t> predict_edits(const Expression& expression) const;
   // One pass: predict, apply.
   Expression transform(const Expression& expression) const;

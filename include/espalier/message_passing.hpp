@@ -12,12 +12,11 @@
 #include <string>
 #include <string_view>
 
-#include "espalier/aligned.hpp"
-#include "espalier/thread_pool.hpp"
 #include "espalier/activation.hpp"
+#include "espalier/aligned.hpp"
 #include "espalier/message_graph.hpp"
-#include "espalier/gradient_slots.hpp"
 #include "espalier/parameters.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier {
 

@@ -1,19 +1,20 @@
-// SGD with momentum and AdamW. Clipping, moments and weights are one pass over memory.
+// SGD with momentum and AdamW, and how the learning rate moves. Clipping, moments and weights are one pass over memory.
+//
+//   Optimizer optimizer({.kind = OptimizerKind::kAdamW, .weight_decay = 0.01f}, parameters.num_parameters());
+//   const Schedule schedule{.kind = ScheduleKind::kCosine, .lr = 0.05};
+//   optimizer.step(parameters, schedule.at(step, total_steps), pool);
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "espalier/aligned.hpp"
-#include "espalier/thread_pool.hpp"
 #include "espalier/parameters.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier {
 
 enum class OptimizerKind { kSgd, kAdamW };
-OptimizerKind optimizer_kind(std::string_view name);  // "sgd" or "adamw"
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdamW;
@@ -44,6 +45,21 @@ class Optimizer {
   OptimizerOptions options_;
   std::uint64_t steps_ = 0;
   AlignedVector<float> first_, second_;
+};
+
+// How the learning rate moves over the steps of a run: warm-up, then constant, step or cosine.
+enum class ScheduleKind { kConstant, kStep, kCosine };
+
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::kConstant;
+  double lr = 0.01;                 // the highest rate
+  double final_fraction = 0.0;      // cosine: rate at the end, as a fraction of lr
+  std::uint64_t step_every = 1000;  // step: multiply by gamma after this many steps
+  double gamma = 0.5;
+  std::uint64_t warmup = 0;  // linear rise over the first steps
+
+  // The rate of step `step` (0-based) out of `total`.
+  float at(std::uint64_t step, std::uint64_t total) const;
 };
 
 // The same numbers in separate plain passes: what the tests compare the fused pass with.

@@ -13,7 +13,7 @@
 namespace espalier {
 namespace {
 
-constexpr double kSlack = 1e-9;          // rounding of sums of costs
+constexpr double kSlack = 1e-9;         // rounding of sums of costs
 constexpr std::size_t kMaxLabels = 32;  // with more kinds of edges only their number is compared
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

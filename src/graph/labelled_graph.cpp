@@ -7,9 +7,9 @@
 #include <pugixml.hpp>
 #include <set>
 
+#include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "models/message/expression.hpp"
-#include "base/files.hpp"
 
 namespace espalier {
 

@@ -12,6 +12,7 @@
 #include "espalier/export.hpp"
 #include "espalier/import.hpp"
 #include "espalier/netlist.hpp"
+#include "espalier/random.hpp"
 #include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
 #include "netlist/cell.hpp"

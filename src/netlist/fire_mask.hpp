@@ -1,12 +1,10 @@
 // Which cells of a board take their new state in an asynchronous step. Every source of such bits is a pure function of
 // its keys, so any order, thread and word width gives the same bits. There are three, for three shapes of work:
-//   training      a uniform number for each cell of a batch: Random(seed, Purpose::kFire, batch number), in the rollout
-//   validation    a uniform number for each board, cell and step: draw_fire() of espalier/simulator.hpp, with one of
-//   the
-//                 streams below
-//   one board     FireMask, here: for the Simulator, where boards are large and a Philox number for each cell would
-//   take
-//                 longer than the circuit
+// - training: a uniform number for each cell of a batch, Random(seed, Purpose::kFire, batch number), in the rollout;
+// - validation and trials: a uniform number for each board, cell and step, draw_fire() of espalier/simulator.hpp, with
+//   numbers of streams that no batch has;
+// - one board: FireMask, here, for the Simulator, where boards are large and a Philox number for each cell would take
+//   longer than the circuit.
 //
 // FireMask: every cell has an 8-bit number u and fires when u < threshold. Cells come in supergroups of 1024 (16 words
 // of 64, in four groups of 256). A group's four high digits are bit planes of its own; its four low digits are the XOR
@@ -23,10 +21,6 @@
 #include "espalier/random.hpp"
 
 namespace espalier {
-
-// Streams of Purpose::kFire that no batch of training uses: batches are numbered from 0.
-inline constexpr std::uint32_t kValidationFire = 0xffffffff;  // of evaluations while a model is trained
-inline constexpr std::uint32_t kTrialFire = 0xfffffffe;       // of the trials of a trained model
 
 class FireMask {
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "espalier/error.hpp"
+#include "synth/export_names.hpp"
 
 namespace espalier {
 

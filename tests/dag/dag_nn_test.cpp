@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "dag/random_dag.hpp"
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
-#include "dag/random_dag.hpp"
 
 namespace espalier {
 namespace {

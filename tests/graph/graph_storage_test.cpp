@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "espalier/error.hpp"
-#include "espalier/random.hpp"
 #include "espalier/graph.hpp"
+#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {

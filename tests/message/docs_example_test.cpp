@@ -6,8 +6,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "espalier/random.hpp"
 #include "espalier/dag_nn.hpp"
+#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {

@@ -5,11 +5,11 @@
 #include <cstdlib>
 
 #include "espalier/error.hpp"
-#include "espalier/random.hpp"
 #include "espalier/graph_transform_net.hpp"
-#include "models/message/simplify_data.hpp"
-#include "models/dag/utf8.hpp"
 #include "espalier/optimizer.hpp"
+#include "espalier/random.hpp"
+#include "models/dag/utf8.hpp"
+#include "models/message/simplify_data.hpp"
 
 namespace espalier {
 namespace {
@@ -77,7 +77,8 @@ TEST(GraphTransformNet, LossGradientsEqualFiniteDifferences) {
       const Examples all = examples(kWords, 12, 5);
       const TransformBatch batch = make_batch(all.pointers, kWords);
       TransformState state;
-      const double loss = net.loss_and_gradients(batch, all.edits, 0.1, state, net.parameters().gradients(), ThreadPool(1));
+      const double loss =
+          net.loss_and_gradients(batch, all.edits, 0.1, state, net.parameters().gradients(), ThreadPool(1));
       EXPECT_NEAR(loss, net.loss(batch, all.edits, 0.1, state, ThreadPool(1)), 1e-6 * loss);
       // The sum of squares of the gradients is the slope along the gradient: one number checks all of them.
       const double squares = std::pow(net.parameters().gradient_norm(ThreadPool(1)), 2);

@@ -4,7 +4,6 @@
 #include "espalier/simulator.hpp"
 #include "logic/each_target.hpp"
 #include "netlist/circuits.hpp"
-#include "netlist/fire_mask.hpp"
 #include "netlist/sim_engine.hpp"
 #include "thread_counts.hpp"
 
@@ -144,7 +143,7 @@ TEST(BatchSimulator, TakesBoardsOfAnyShapeOneAfterTheOther) {
 // The numbers that validation has always used: element (step, cell, board) of the stream.
 TEST(DrawFire, IsOneUniformNumberForEachStepCellAndBoard) {
   const BoardBatch boards(70, 3, 4, 2);
-  const BoardBatch fire = draw_fire(boards, 5, 0.6, 12, kValidationFire);
+  const BoardBatch fire = draw_fire(boards, 5, 0.6, 12, 0xffffffff);
   EXPECT_EQ(fire.channels(), 5);
   const Random random(12, Purpose::kFire, 0xffffffff);
   std::size_t ones = 0;

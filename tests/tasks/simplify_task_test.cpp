@@ -7,9 +7,9 @@
 #include <set>
 
 #include "espalier/error.hpp"
-#include "runs/config.hpp"
-#include "runs/checkpoint.hpp"
 #include "models/message/simplify_model.hpp"
+#include "runs/checkpoint.hpp"
+#include "runs/config.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

@@ -9,10 +9,10 @@
 
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "runs/config.hpp"
-#include "runs/checkpoint.hpp"
 #include "models/dag/table_model.hpp"
 #include "models/dag/table_objective.hpp"
+#include "runs/checkpoint.hpp"
+#include "runs/config.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

@@ -181,7 +181,9 @@ void DagNN::step(float lr, const ThreadPool& pool) {
 }
 
 double DagNN::gradient_norm(const ThreadPool& pool) const { return parameters_.gradient_norm(pool); }
-double DagNN::clip_gradients(double max_norm, const ThreadPool& pool) { return parameters_.clip_gradients(max_norm, pool); }
+double DagNN::clip_gradients(double max_norm, const ThreadPool& pool) {
+  return parameters_.clip_gradients(max_norm, pool);
+}
 bool DagNN::has_gradients() const { return parameters_.has_gradients(); }
 
 std::size_t DagNN::num_parameters() const { return topology_.edges().size() + topology_.nodes().size() - num_inputs(); }

@@ -6,8 +6,8 @@
 
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "models/dag/utf8.hpp"
 #include "models/dag/dag_nn_state.hpp"
+#include "models/dag/utf8.hpp"
 
 namespace espalier {
 namespace {

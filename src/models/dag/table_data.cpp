@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 
@@ -13,6 +14,8 @@
 #include "espalier/random.hpp"
 
 namespace espalier {
+
+using Json = nlohmann::json;
 namespace {
 
 constexpr std::size_t kMaxWords = 1000;  // of one column

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "tasks/task.hpp"
 
 namespace espalier {
 
@@ -47,7 +46,7 @@ struct TableSchema {
   // Class numbers, or standardised targets.
   std::vector<float> targets_of(const CsvTable& table, const std::vector<std::size_t>& rows) const;
 
-  Json to_json() const;
+  nlohmann::json to_json() const;
   static TableSchema from_json(const std::string& text);
 };
 

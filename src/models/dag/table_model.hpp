@@ -1,17 +1,35 @@
-// A trained `table` model from its file.
+// A network on the rows of a table, with how its columns become numbers: the model that the table task trains.
 #pragma once
 
-#include "espalier/safetensors.hpp"
+#include <memory>
+
+#include "espalier/dag_nn.hpp"
+#include "espalier/model.hpp"
 #include "models/dag/table_data.hpp"
-#include "models/dag/table_shape.hpp"
 
 namespace espalier {
 
-struct TableModel {
-  TableSchema schema;
-  DagNN network;
+class TableModel : public Model {
+ public:
+  static constexpr const char* kKind = "table network";
+
+  TableModel(TableSchema schema, DagNN network, Parameters stored);
+  static std::unique_ptr<TableModel> load(const SafetensorsFile& file, const std::string& name);
+
+  std::string kind() const override { return kKind; }
+  Parameters& parameters() override { return stored_; }
+  const Parameters& parameters() const override { return stored_; }
+  void describe(SafetensorsFile& file) const override;
+  Facts facts() const override;
+
+  const TableSchema& schema() const { return schema_; }
+  DagNN& network() { return network_; }
+  const DagNN& network() const { return network_; }
+
+ private:
+  TableSchema schema_;
+  DagNN network_;
+  Parameters stored_;
 };
-// An Error when the file is of another task or does not fit together.
-TableModel load_table_model(const SafetensorsFile& file);
 
 }  // namespace espalier

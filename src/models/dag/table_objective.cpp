@@ -1,6 +1,7 @@
 #include "models/dag/table_objective.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +9,12 @@
 #include <sstream>
 
 #include "base/clock.hpp"
+#include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "base/files.hpp"
 #include "espalier/safetensors.hpp"
 #include "models/dag/dag_reference.hpp"
+#include "models/dag/table_model.hpp"
 
 namespace espalier {
 namespace {
@@ -26,47 +28,55 @@ std::vector<std::size_t> sizes_from(const std::string& text) {
   while (std::getline(words, word, ',')) {
     if (word.empty() || word.size() > 6 || word.find_first_not_of("0123456789") != std::string::npos ||
         std::stoul(word) == 0)
-      fail("--hidden", fmt::format("\"{}\"", text), "sizes such as 16 or 16,8; empty for none");
+      fail("hidden", fmt::format("\"{}\"", text), "sizes such as 16 or 16,8; empty for none");
     sizes.push_back(std::stoul(word));
   }
   return sizes;
 }
 
 CsvTable read_table(const TableOptions& o) {
-  if (o.csv.empty())
-    fail("table", "no --csv", "a CSV file", "espalier train table --csv data/iris.csv --target species");
-  if (o.target.empty()) fail("table", "no --target", "the name of the column to predict");
+  if (o.csv.empty()) fail("table", "no CSV file", "the option csv");
+  if (o.target.empty()) fail("table", "no target", "the name of the column to predict");
   return parse_csv(read_text(o.csv), o.csv);
 }
 
 }  // namespace
 
-TableOptions table_options(const Json& c, std::uint64_t seed) {
-  TableOptions o;
-  c.at("csv").get_to(o.csv);
-  c.at("target").get_to(o.target);
-  c.at("kind").get_to(o.kind);
-  c.at("impute").get_to(o.impute);
-  o.skip = !c.value("no-skip", false);
-  o.hidden = sizes_from(c.at("hidden").get<std::string>());
-  o.network = {c.at("density").get<double>(), activation_named(c.at("activation").get<std::string>()),
-               Activation::kLinear, c.at("fan-in-scaling").get<bool>(), seed};
-  o.test_fraction = c.at("test-fraction");
-  o.validation_fraction = c.at("validation-fraction");
-  o.batch_size = c.at("batch-size");
-  o.grow = c.at("grow");
-  o.prune = c.at("prune");
-  o.seed = seed;
-  o.use_reference = c.value("reference", false);
-  return o;
+Fields fields_of(TableOptions& o) {
+  Fields f;
+  f.add("csv", o.csv, "the table: a first line of names, then rows").metavar("FILE");
+  f.add("target", o.target, "the column to predict");
+  const auto text = [](std::string& member) {
+    return Field::Access{[&member] { return member; }, [&member](const std::string& value) { member = value; }};
+  };
+  f.add("kind", text(o.kind), "auto: words are classes, numbers are regressed", {"auto", "classify", "regress"});
+  f.add("impute", o.impute, "missing values become the mean or the most frequent word");
+  f.add("hidden",
+        {[&o] { return fmt::format("{}", fmt::join(o.hidden, ",")); },
+         [&o](const std::string& value) { o.hidden = sizes_from(value); }},
+        "hidden layers, e.g. 16,8; empty for none");
+  f.add("density", o.network.density, "fraction of the edges between neighbouring layers", 1e-6, 1);
+  f.add("activation", o.network.hidden, "activation of hidden nodes",
+        {"linear", "relu", "leaky-relu", "sigmoid", "tanh"});
+  f.add("no-skip", o.no_skip, "leave out the edges from inputs to outputs that put a linear model within reach");
+  f.add("fan-in-scaling", o.network.fan_in_scaling, "scale what a node hears by 1/sqrt(number of its edges)");
+  f.add("test-fraction", o.test_fraction, "rows kept for the test", 0, 0.9);
+  f.add("validation-fraction", o.validation_fraction, "of the rest, rows that choose the best weights", 0, 0.9);
+  f.add("batch-size", o.batch_size, "rows in a mini-batch", 1, 1e6);
+  f.add("grow", o.grow, "edges to split and tie to further inputs in the first half of training", 0, 10000);
+  f.add("prune", o.prune, "per cent of the edges to cut in the second half", 0, 100);
+  f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
+  return f;
 }
 
-DagNN TableObjective::make_network(const TableOptions& options, const TableSchema& schema) {
+DagNN TableObjective::make_network(const TableOptions& options, const TableSchema& schema, std::uint64_t seed) {
   std::vector<std::size_t> sizes{schema.num_inputs()};
   sizes.insert(sizes.end(), options.hidden.begin(), options.hidden.end());
   sizes.push_back(schema.num_outputs());
-  DagNN network = DagNN::layered(sizes, options.network);
-  if (!options.skip || options.hidden.empty()) return network;
+  LayeredOptions layered = options.network;
+  layered.seed = seed;
+  DagNN network = DagNN::layered(sizes, layered);
+  if (options.no_skip || options.hidden.empty()) return network;
   std::vector<NodeId> inputs, outputs;
   for (const auto& [id, node] : network.topology().nodes()) {
     if (node.kind == NodeKind::kInput) inputs.push_back(id);
@@ -77,13 +87,15 @@ DagNN TableObjective::make_network(const TableOptions& options, const TableSchem
   return network;
 }
 
-TableObjective::TableObjective(const TableOptions& options) : TableObjective(options, read_table(options)) {}
+TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed)
+    : TableObjective(options, seed, read_table(options)) {}
 
-TableObjective::TableObjective(const TableOptions& options, const CsvTable& table)
+TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed, const CsvTable& table)
     : options_(options),
-      split_(split_rows(table.rows.size(), options.test_fraction, options.validation_fraction, options.seed)),
+      seed_(seed),
+      split_(split_rows(table.rows.size(), options.test_fraction, options.validation_fraction, seed)),
       schema_(TableSchema::fit(table, split_.train, options.target, options.kind, options.impute)),
-      shape_(make_network(options, schema_), options.grow) {
+      shape_(make_network(options, schema_, seed), options.grow) {
   const auto take = [&](const std::vector<std::size_t>& rows) {
     return Rows{schema_.inputs_of(table, rows), schema_.targets_of(table, rows)};
   };
@@ -99,7 +111,7 @@ double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, P
   const std::uint64_t per_epoch = order_.size() / size, epoch = batch / per_epoch;
   if (epoch != shuffled_epoch_) {
     std::iota(order_.begin(), order_.end(), 0u);
-    Random(options_.seed, Purpose::kBatch, static_cast<std::uint32_t>(epoch)).shuffle(std::span(order_));
+    Random(seed_, Purpose::kBatch, static_cast<std::uint32_t>(epoch)).shuffle(std::span(order_));
     shuffled_epoch_ = epoch;
   }
   std::vector<float> x, y, gradient;
@@ -109,7 +121,7 @@ double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, P
              train_.x.begin() + static_cast<std::ptrdiff_t>((row + 1) * inputs));
     y.push_back(train_.y[row]);
   }
-  if (options_.use_reference) return accumulate_reference(x, y);
+  if (options_.reference) return accumulate_reference(x, y);
   const double start = seconds_now();
   DagNN& network = shape_.network();
   const double loss = table_loss(schema_.classifies(), network.forward(x, size, pool), y, &gradient);
@@ -185,7 +197,7 @@ void TableObjective::grow(std::uint64_t event) {
   for (const auto& [id, other] : network.topology().nodes())
     if (other.kind == NodeKind::kInput && !network.topology().find_edge(id, node)) candidates.push_back(id);
   if (!candidates.empty())
-    network.add_shortcut(candidates[Random(options_.seed, Purpose::kWiring, 1).choice(event, candidates.size())], node);
+    network.add_shortcut(candidates[Random(seed_, Purpose::kWiring, 1).choice(event, candidates.size())], node);
   shape_.write_shape();
 }
 
@@ -199,23 +211,29 @@ void TableObjective::prune(std::uint64_t event) {
   shape_.write_shape();
 }
 
-void TableObjective::describe(SafetensorsFile& file) const { file.metadata["table"] = schema_.to_json().dump(); }
+std::unique_ptr<Model> TableObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {
+  Parameters stored = shape_.parameters();
+  std::copy(weights.begin(), weights.end(), stored.values().begin());
+  DagNN network = TableShape::decode(stored, weights, options_.network.fan_in_scaling);
+  return std::make_unique<TableModel>(schema_, std::move(network), std::move(stored));
+}
 
-void TableObjective::report(nlohmann::json& summary, std::span<const float> weights) const {
-  const Parameters& layout = shape_.parameters();
-  DagNN best = TableShape::decode(layout, weights.empty() ? layout.values() : weights, options_.network.fan_in_scaling);
-  const auto outputs = best.forward(test_.x, test_.y.size());
+Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {
+  const auto& model = dynamic_cast<const TableModel&>(best);
+  DagNN network = TableShape::decode(model.parameters(), model.parameters().values(), options_.network.fan_in_scaling);
+  const auto outputs = network.forward(test_.x, test_.y.size(), pool);
   const std::vector<float> linear = linear_predictions(schema_.classifies(), schema_.num_inputs(),
                                                        schema_.num_outputs(), train_.x, train_.y, test_.x);
-  summary["table"] = {
-      {"kind", schema_.classifies() ? "classify" : "regress"},
-      {"train_rows", train_.y.size()},
-      {"validation_rows", validation_.y.size()},
-      {"test_rows", test_.y.size()},
-      {schema_.classifies() ? "test_accuracy" : "test_r2", table_score(schema_.classifies(), outputs, test_.y)},
-      {schema_.classifies() ? "linear_accuracy" : "linear_r2", table_score(schema_.classifies(), linear, test_.y)},
-      {"nodes", best.topology().nodes().size()},
-      {"edges", best.topology().edges().size()}};
+  const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  Facts facts = model.facts();
+  facts.insert(
+      facts.end(),
+      {{"train_rows", whole(train_.y.size())},
+       {"validation_rows", whole(validation_.y.size())},
+       {"test_rows", whole(test_.y.size())},
+       {schema_.classifies() ? "test_accuracy" : "test_r2", table_score(schema_.classifies(), outputs, test_.y)},
+       {schema_.classifies() ? "linear_accuracy" : "linear_r2", table_score(schema_.classifies(), linear, test_.y)}});
+  return facts;
 }
 
 }  // namespace espalier

@@ -38,7 +38,8 @@ double piece_ns(std::size_t features) { return 0.5 * static_cast<double>(Message
 
 }  // namespace
 
-void max_heavy(const MessageGraph& graph, const float* x, std::size_t features, MessageState& state, const ThreadPool& pool) {
+void max_heavy(const MessageGraph& graph, const float* x, std::size_t features, MessageState& state,
+               const ThreadPool& pool) {
   std::vector<const MessageGraph::Side*> lists;
   for (const MessageGraph::Side& side : graph.sides()) lists.push_back(&side);
   const HeavyPieces heavy = heavy_pieces(lists);
@@ -84,7 +85,8 @@ void route_chunk(const MessageGraph& graph, const MessageState& state, std::size
   }
 }
 
-void route_heavy(const MessageGraph& graph, MessageState& state, std::size_t features, float* dh, const ThreadPool& pool) {
+void route_heavy(const MessageGraph& graph, MessageState& state, std::size_t features, float* dh,
+                 const ThreadPool& pool) {
   std::vector<const MessageGraph::Side*> lists;
   for (std::size_t s = 0; s < graph.sides().size(); ++s) lists.push_back(&graph.sides()[s ^ 1]);
   const HeavyPieces heavy = heavy_pieces(lists);

@@ -6,7 +6,8 @@
 namespace espalier {
 
 // Rows of heavy nodes into state.maxima and state.winners [2R][N][features], which have their size already.
-void max_heavy(const MessageGraph& graph, const float* x, std::size_t features, MessageState& state, const ThreadPool& pool);
+void max_heavy(const MessageGraph& graph, const float* x, std::size_t features, MessageState& state,
+               const ThreadPool& pool);
 // The other rows of begin..end of side `index`. Ties go to the first neighbour; without neighbours 0, no winner.
 void max_chunk(const MessageGraph& graph, std::size_t index, const float* x, std::size_t features, std::size_t begin,
                std::size_t end, MessageState& state);
@@ -15,6 +16,7 @@ void max_chunk(const MessageGraph& graph, std::size_t index, const float* x, std
 void route_chunk(const MessageGraph& graph, const MessageState& state, std::size_t features, std::size_t begin,
                  std::size_t end, float* dh);
 // The rest of it: nodes heard by many.
-void route_heavy(const MessageGraph& graph, MessageState& state, std::size_t features, float* dh, const ThreadPool& pool);
+void route_heavy(const MessageGraph& graph, MessageState& state, std::size_t features, float* dh,
+                 const ThreadPool& pool);
 
 }  // namespace espalier

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "base/files.hpp"
 
 namespace espalier {
 namespace {

@@ -12,7 +12,7 @@ namespace espalier {
 
 struct SimplifyDataOptions {
   std::size_t train = 20000, validation = 1000, test = 2000, deep = 1000;
-  int depth = 5;        // of the deepest tree in train, validation and test; `deep` trees have twice that
+  int depth = 5;       // of the deepest tree in train, validation and test; `deep` trees have twice that
   int max_number = 9;  // numbers are 0..max_number
   std::vector<std::string> symbols{"x", "y", "z"};
   std::uint64_t seed = 0;

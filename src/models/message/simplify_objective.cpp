@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "espalier/random.hpp"
 #include "espalier/safetensors.hpp"
+#include "models/message/rewrite_model.hpp"
 #include "models/message/transform_reference.hpp"
 
 namespace espalier {
@@ -24,15 +25,44 @@ const ThreadPool& one_thread() {
 
 }  // namespace
 
-SimplifyObjective::SimplifyObjective(const SimplifyDataOptions& data, const TransformOptions& net,
-                                     std::size_t batch_size, std::uint64_t seed, bool use_reference)
-    : data_options_(data),
-      net_options_(net),
-      data_(make_simplify_data(data)),
-      net_(data_.words, net, seed),
-      batch_size_(std::min(batch_size, data_.train.size())),
+Fields fields_of(SimplifyTaskOptions& o) {
+  Fields f;
+  f.add("batch-size", o.batch_size, "expressions in a mini-batch", 1, 1e6);
+  f.add("train-examples", o.data.train, "expressions to learn from", 1, 1e7);
+  f.add("validation-examples", o.data.validation, "expressions that choose the best weights", 1, 1e7);
+  f.add("test-examples", o.data.test, "expressions never seen in training", 0, 1e7);
+  f.add("deep-examples", o.data.deep, "expressions of twice the depth", 0, 1e7);
+  f.add("depth", o.data.depth, "depth of the deepest training expression", 1, 12);
+  f.add("most-number", o.data.max_number, "numbers are 0 to this one", 1, 99);
+  f.add("share", o.data.share, "one node for equal subexpressions");
+  f.add("data", o.data.file, "expressions from a file of JSON lines, not generated; the rest of it is to learn from")
+      .metavar("FILE");
+  f.add("features", o.net.features, "width of the hidden layers", 1, 4096);
+  f.add("layers", o.net.layers, "message-passing layers: how far a node sees", 0, 64);
+  f.add("aggregation", o.net.aggregation, "how messages are put together", {"mean", "sum", "max"});
+  f.add("norm",
+        {[&o] { return o.net.layer_norm ? "layer" : "none"; },
+         [&o](const std::string& value) { o.net.layer_norm = value == "layer"; }},
+        "normalisation", {"layer", "none"});
+  f.add("activation",
+        {[&o] { return std::string(name_of(o.net.activation)); },
+         [&o](const std::string& value) { o.net.activation = activation_named(value); }},
+        "activation", {"linear", "relu", "leaky-relu", "tanh"});
+  f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
+  return f;
+}
+
+SimplifyObjective::SimplifyObjective(const SimplifyTaskOptions& options, std::uint64_t seed)
+    : data_options_(options.data),
+      net_options_(options.net),
+      data_([&] {
+        data_options_.seed = seed;
+        return make_simplify_data(data_options_);
+      }()),
+      net_(data_.words, options.net, seed),
+      batch_size_(std::min(options.batch_size, data_.train.size())),
       seed_(seed),
-      use_reference_(use_reference),
+      use_reference_(options.reference),
       slots_(kSlots, net_.parameters().num_parameters()),
       states_([] { return std::make_unique<TransformState>(); }) {
   // A model that rewrites to the fixed point meets its own results, so it learns from every pass of every
@@ -47,7 +77,7 @@ SimplifyObjective::SimplifyObjective(const SimplifyDataOptions& data, const Tran
       if (!held_out.contains(to_text(current))) examples_.push_back({encode_expression(current, data_.words), edits});
       if (std::ranges::all_of(edits, [](std::uint32_t edit) { return edit == kKeep; })) break;
       current = simplify_pass(current, data_.words);
-      if (data.share) current = shared(current);
+      if (data_options_.share) current = shared(current);
     }
   }
   order_.resize(examples_.size());
@@ -154,8 +184,10 @@ Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
   return e;
 }
 
-void SimplifyObjective::describe(SafetensorsFile& file) const {
-  file.metadata["vocabulary"] = Json(data_.words.labels()).dump();
+std::unique_ptr<Model> SimplifyObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {
+  GraphTransformNet net(data_.words, net_options_, seed_);
+  std::copy(weights.begin(), weights.end(), net.parameters().values().begin());
+  return std::make_unique<RewriteModel>(std::move(net), data_options_.share);
 }
 
 }  // namespace espalier

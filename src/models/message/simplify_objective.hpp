@@ -5,22 +5,29 @@
 
 #include "base/scratch.hpp"
 #include "espalier/graph_transform_net.hpp"
+#include "espalier/parameters.hpp"
+#include "espalier/trainer.hpp"
 #include "models/message/simplify_data.hpp"
-#include "tasks/task.hpp"
-#include "espalier/gradient_slots.hpp"
 
 namespace espalier {
 
+struct SimplifyTaskOptions {
+  SimplifyDataOptions data;
+  TransformOptions net;
+  std::size_t batch_size = 128;
+  bool reference = false;  // the plain sequential code instead of the fast one
+};
+Fields fields_of(SimplifyTaskOptions& options);
+
 class SimplifyObjective : public Objective {
  public:
-  SimplifyObjective(const SimplifyDataOptions& data, const TransformOptions& net, std::size_t batch_size,
-                    std::uint64_t seed, bool use_reference = false);
+  SimplifyObjective(const SimplifyTaskOptions& options, std::uint64_t seed);
 
   Parameters& parameters() override { return net_.parameters(); }
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const ThreadPool& pool) override;
-  void describe(SafetensorsFile& file) const override;
-  void report(nlohmann::json& summary, std::span<const float> weights) const override;
+  std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
+  Facts report(const Model& best, const ThreadPool& pool) const override;
 
   const GraphTransformNet& net() const { return net_; }
   const SimplifyData& data() const { return data_; }

@@ -1,8 +1,8 @@
 // The figures of the `simplify` task: both test sets, the two baselines.
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "models/message/rewrite_model.hpp"
 #include "models/message/simplify_objective.hpp"
 
 namespace espalier {
@@ -49,31 +49,28 @@ std::map<std::string, std::uint32_t> majority_edits(std::span<const Expression> 
   return majority;
 }
 
-Json to_json(const SimplifyScore& s) {
-  return {{"one_pass", s.one_pass}, {"fixed_point", s.fixed_point}, {"mean_edit_distance", s.mean_edit_distance}};
-}
-
 }  // namespace
 
-void SimplifyObjective::report(nlohmann::json& summary, std::span<const float> weights) const {
-  const ThreadPool pool;
-  GraphTransformNet best(data_.words, net_options_, seed_);
-  if (weights.size() == best.parameters().num_parameters())
-    std::copy(weights.begin(), weights.end(), best.parameters().values().begin());
+Facts SimplifyObjective::report(const Model& best, const ThreadPool& pool) const {
+  const GraphTransformNet& net = dynamic_cast<const RewriteModel&>(best).net();
   const auto majority = majority_edits(data_.train, data_.words);
-  Json sets = Json::object();
+  Facts facts;
   for (const auto& part :
-       {std::pair<const char*, const std::vector<Expression>&>{"test", data_.test}, {"deep", data_.deep}}) {
+       {std::pair<std::string, const std::vector<Expression>&>{"test", data_.test}, {"deep", data_.deep}}) {
     const std::vector<Expression>& inputs = part.second;
-    const auto score = [&](const std::vector<GraphTransformNet::Rewritten>& outputs) {
-      return to_json(score_rewrites(inputs, outputs, data_.words, pool));
+    facts.emplace_back(part.first + ".examples", static_cast<std::int64_t>(inputs.size()));
+    const auto score = [&](const char* who, const std::vector<GraphTransformNet::Rewritten>& outputs) {
+      const SimplifyScore s = score_rewrites(inputs, outputs, data_.words, pool);
+      const std::string prefix = part.first + "." + who + ".";
+      facts.emplace_back(prefix + "one_pass", s.one_pass);
+      facts.emplace_back(prefix + "fixed_point", s.fixed_point);
+      facts.emplace_back(prefix + "mean_edit_distance", s.mean_edit_distance);
     };
-    sets[part.first] = {{"examples", inputs.size()},
-                        {"model", score(best.rewrite_all(inputs, kMaxPasses, data_options_.share, pool))},
-                        {"baseline_keep", score(rewrite_by_label(inputs, {}, data_.words))},
-                        {"baseline_label", score(rewrite_by_label(inputs, majority, data_.words))}};
+    score("model", net.rewrite_all(inputs, kMaxPasses, data_options_.share, pool));
+    score("baseline_keep", rewrite_by_label(inputs, {}, data_.words));
+    score("baseline_label", rewrite_by_label(inputs, majority, data_.words));
   }
-  summary["simplify"] = sets;
+  return facts;
 }
 
 }  // namespace espalier

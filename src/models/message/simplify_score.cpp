@@ -7,7 +7,7 @@ namespace espalier {
 namespace {
 constexpr std::uint64_t kEditBudget = 500;  // search nodes a pair: results may not depend on the clock
 constexpr std::size_t kSearchNodes = 12;    // larger graphs get their upper bound at once
-constexpr std::size_t kMaxPairs = 200;     // the first wrong answers stand for all of them
+constexpr std::size_t kMaxPairs = 200;      // the first wrong answers stand for all of them
 }  // namespace
 
 SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const GraphTransformNet::Rewritten> outputs,
