@@ -30,8 +30,8 @@ struct Function {
 
 // Bit k: coefficient m_k of the gate.
 int xor_form(Gate gate) {
-  const int t = truth_table(gate);  // bit 2a + b
-  const int f00 = t & 1, f01 = t >> 1 & 1, f10 = t >> 2 & 1, f11 = t >> 3 & 1;
+  const int f00 = gate_value(gate, 0, 0), f01 = gate_value(gate, 0, 1), f10 = gate_value(gate, 1, 0),
+            f11 = gate_value(gate, 1, 1);
   return f00 | (f00 ^ f10) << 1 | (f00 ^ f01) << 2 | (f00 ^ f01 ^ f10 ^ f11) << 3;
 }
 
