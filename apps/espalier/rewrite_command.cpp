@@ -5,8 +5,8 @@
 
 #include "commands.hpp"
 #include "espalier/error.hpp"
-#include "runs/run_folder.hpp"
 #include "models/message/simplify_model.hpp"
+#include "runs/run_folder.hpp"
 
 namespace espalier::app {
 namespace {
@@ -17,21 +17,13 @@ struct RewriteFlags {
   bool dot = false, check = false, json = false;
 };
 
-int rewrite(const RewriteFlags& f) {
+int run_rewrite(const RewriteFlags& f) {
   const SafetensorsFile file = read_safetensors(RunFolder::model_file(f.model));
   const GraphTransformNet net = load_simplify_model(file);
   const bool shares = simplify_model_shares(file);
-  Expression input = parse_expression(f.expression);
+  const Expression input = parse_expression(f.expression);
   const std::string expected = to_text(normal_form(input, net.words()));
-  if (shares) input = shared(input);
-  std::vector<Expression> passes{input};
-  bool settled = false;
-  while (passes.size() <= f.max_passes && !settled && !passes.back().nodes.empty()) {
-    Expression next = net.transform(passes.back());
-    if (shares) next = shared(next);
-    settled = to_text(next) == to_text(passes.back());
-    if (!settled) passes.push_back(std::move(next));
-  }
+  const auto [passes, settled] = rewrite(net, input, f.max_passes, shares);
   const std::string last = to_text(passes.back());
   const bool right = last == expected;
   if (f.json) {
@@ -67,7 +59,7 @@ void add_rewrite_command(CLI::App& program, int& exit_code) {
   command->add_flag("--dot", flags->dot, "print the graphs for graphviz instead");
   command->add_flag("--check", flags->check, "compare with the exact engine; exit with 3 when they differ");
   command->add_flag("--json", flags->json, "print one JSON object");
-  command->callback([flags, &exit_code] { exit_code = rewrite(*flags); });
+  command->callback([flags, &exit_code] { exit_code = run_rewrite(*flags); });
 }
 
 }  // namespace espalier::app

@@ -1,5 +1,11 @@
 // Graph edit distance: the cheapest way to turn one labelled graph into another by inserting, deleting and
 // relabelling nodes and edges. Exact by branch and bound within a budget; bounds when the budget ends.
+//
+//   const LabelledGraph a{.labels = {"C", "O"}, .edges = {{0, 1, "double"}}};
+//   const LabelledGraph b{.labels = {"C", "N"}, .edges = {{0, 1, "single"}}};
+//   const EditDistanceReport r = edit_distance(a, b, {.max_nodes = 100'000});
+//   if (r.exact && r.distance == 2)  // a node and an edge get other labels
+//     for (const GraphEdit& edit : r.edits) puts(to_text(edit).c_str());
 #pragma once
 
 #include <cstdint>
@@ -9,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "espalier/graph.hpp"
 #include "espalier/thread_pool.hpp"
-#include "espalier/labelled_graph.hpp"
 
 namespace espalier {
 
@@ -22,7 +28,7 @@ struct EditCosts {
 EditCosts edit_costs_from(std::string_view text);
 
 struct EditDistanceOptions {
-  EditCosts costs;
+  EditCosts costs = {};
   std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max();  // of the search tree
   double max_seconds = std::numeric_limits<double>::infinity();
 };

@@ -47,6 +47,11 @@ ThreadPool::ThreadPool(int threads) {
 
 ThreadPool::~ThreadPool() = default;
 
+const ThreadPool& calling_thread() {
+  static const ThreadPool pool(1);
+  return pool;
+}
+
 void ThreadPool::check_stop() const {
   if (stop_ && stop_->raised()) throw Cancelled();
 }

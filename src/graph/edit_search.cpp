@@ -2,18 +2,16 @@
 // unused one of the second costs its labels, its edges to what is mapped already (exactly) and half the cheapest
 // change of its other edges' labels (the other half is paid at their other end). Its optimum is a lower bound, and
 // its solution a mapping that may lower the upper bound.
-#include "graph/edit_search.hpp"
-
 #include <cmath>
 #include <limits>
 
 #include "base/clock.hpp"
-#include "graph/assignment.hpp"
+#include "graph/edit_problem.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr double kSlack = 1e-9;          // rounding of sums of costs
+constexpr double kSlack = 1e-9;         // rounding of sums of costs
 constexpr std::size_t kMaxLabels = 32;  // with more kinds of edges only their number is compared
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

@@ -12,7 +12,7 @@ namespace espalier {
 namespace {
 
 const Vocabulary& words() {
-  static const Vocabulary w = Vocabulary::arithmetic(9, {"x", "y", "z"});
+  static const Vocabulary w = arithmetic_vocabulary(9, {"x", "y", "z"});
   return w;
 }
 

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "espalier/error.hpp"
-#include "runs/config.hpp"
-#include "runs/checkpoint.hpp"
 #include "models/message/simplify_model.hpp"
+#include "runs/checkpoint.hpp"
+#include "runs/config.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -109,7 +109,7 @@ TEST(SimplifyTask, AFileOfExamplesTrainsAndItsSetsAreDisjoint) {
   for (const auto* part : {&data.train, &data.validation, &data.test})
     for (const Expression& e : *part) EXPECT_TRUE(all.insert(to_text(e)).second) << to_text(e);
   for (const Expression& e : made.train) EXPECT_TRUE(all.contains(to_text(e))) << to_text(e);
-  for (const Expression& e : data.deep) EXPECT_EQ(expression_depth(e), 6);
+  for (const Expression& e : data.deep) EXPECT_EQ(depth(e), 6u);
 
   Json config = small_config();
   config["data"] = folder / "lines.jsonl";
@@ -148,7 +148,7 @@ TEST(SimplifyTask, LearnsAndItsModelFileRewrites) {
 
   const SafetensorsFile file = SafetensorsFile::parse(make_model(*run.trainer, config.dump()).serialize(), "test");
   const GraphTransformNet net = load_simplify_model(file);
-  EXPECT_EQ(to_text(net.rewrite(parse_expression("(+ (* x 1) 0)"), 20).back()), "x");
+  EXPECT_EQ(to_text(rewrite(net, parse_expression("(+ (* x 1) 0)"), 20, false).passes.back()), "x");
   SafetensorsFile wrong = file;
   wrong.metadata["vocabulary"] = "3";
   EXPECT_THROW(load_simplify_model(wrong), Error);

@@ -9,10 +9,10 @@
 
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "runs/config.hpp"
-#include "runs/checkpoint.hpp"
 #include "models/dag/table_model.hpp"
 #include "models/dag/table_objective.hpp"
+#include "runs/checkpoint.hpp"
+#include "runs/config.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -95,7 +95,7 @@ TEST(TableData, TheSplitIsDisjointAndWhole) {
 }
 
 TEST(TableTask, IrisIsAtLeastAsGoodAsTheLinearModel) {
-  TaskRun run(iris_config(), this_thread_only());
+  TaskRun run(iris_config(), calling_thread());
   run.all();
   Json summary;
   run.objective->report(summary, run.trainer->state().best_values);
@@ -118,7 +118,7 @@ TEST(TableTask, RegressionBeatsTheLinearModelOnACurve) {
                  {"epochs", 1500},
                  {"lr", 0.02},
                  {"weight-decay", 0.01}});  // no noise, so little decay
-  TaskRun run(config, this_thread_only());
+  TaskRun run(config, calling_thread());
   run.all();
   Json summary;
   run.objective->report(summary, run.trainer->state().best_values);
@@ -147,7 +147,7 @@ TEST(TableTask, TheReferenceLearnsTheSameCurve) {
                    {"fan-in-scaling", scaling},
                    {"grow", 1},
                    {"reference", reference}});
-    TaskRun run(config, this_thread_only());
+    TaskRun run(config, calling_thread());
     std::vector<double> all;
     run.trainer->run([&](const Trainer& t, bool) {
       all.push_back(t.state().loss);
@@ -168,10 +168,10 @@ TEST(TableTask, TheReferenceLearnsTheSameCurve) {
 TEST(TableTask, StrongWeightDecayDoesNotTouchTheShape) {
   Json config = iris_config();
   config.update({{"epochs", 200}, {"hidden", "30"}, {"weight-decay", 5.0}, {"eval-every", 100}});
-  TaskRun run(config, this_thread_only());
-  const double before = run.objective->evaluate(this_thread_only()).extra[0].second;
+  TaskRun run(config, calling_thread());
+  const double before = run.objective->evaluate(calling_thread()).extra[0].second;
   run.all();
-  EXPECT_EQ(run.objective->evaluate(this_thread_only()).extra[0].second, before);
+  EXPECT_EQ(run.objective->evaluate(calling_thread()).extra[0].second, before);
 }
 
 TEST(TableTask, AnyThreadCountGivesTheSameBitsWhileGrowingAndPruning) {
@@ -204,8 +204,8 @@ TEST(TableTask, ResumedEqualsUnbrokenAcrossGrowthAndPruning) {
 TEST(TableTask, GrowthAndPruningChangeTheShapeAndTheModelFilePredicts) {
   Json config = growing_config();
   config["eval-every"] = 60;  // the last weights are judged, those of the grown and pruned network
-  TaskRun run(config, this_thread_only());
-  const double before = run.objective->evaluate(this_thread_only()).extra[0].second;
+  TaskRun run(config, calling_thread());
+  const double before = run.objective->evaluate(calling_thread()).extra[0].second;
   run.all();
   const SafetensorsFile file = SafetensorsFile::parse(make_model(*run.trainer, config.dump()).serialize(), "test");
   TableModel model = load_table_model(file);

@@ -1,27 +1,31 @@
-// Values, gradients and the training contract; running is in dag_nn_run.cpp, shapes in dag_nn_build.cpp and
-// dag_nn_edit.cpp, files in dag_nn_file.cpp.
+// Values, gradients, the training contract, growth and pruning. Running is in dag_run.cpp, ready-made shapes and files
+// in dag_build.cpp.
 #include "espalier/dag_nn.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "espalier/error.hpp"
-#include "models/dag/dag_nn_state.hpp"
+#include "models/dag/dag_run.hpp"
 
 namespace espalier {
-
-const ThreadPool& this_thread_only() {
-  static const ThreadPool one(1);
-  return one;
-}
 
 DagNN::DagNN(const DagOptions& options) : options_(options), state_(std::make_unique<State>()) {
   parameters_.add("bias", {0});
   parameters_.add("weight", {0});
 }
 DagNN::~DagNN() = default;
+DagNN::DagNN(const DagNN& other)
+    : options_(other.options_),
+      topology_(other.topology_),
+      parameters_(other.parameters_),
+      training_(other.training_),
+      accumulated_(other.accumulated_),
+      state_(std::make_unique<State>(*other.state_)) {}
+DagNN& DagNN::operator=(const DagNN& other) { return *this = DagNN(other); }
 DagNN::DagNN(DagNN&&) noexcept = default;
 DagNN& DagNN::operator=(DagNN&&) noexcept = default;
 
@@ -112,11 +116,6 @@ Parameters& DagNN::parameters() {
   return parameters_;
 }
 
-const DagPlan& DagNN::plan() {
-  apply_edits();
-  return state_->plan;
-}
-
 void DagNN::apply_edits(Optimizer* optimizer) {
   State& s = *state_;
   if (!s.edited) return;
@@ -181,7 +180,9 @@ void DagNN::step(float lr, const ThreadPool& pool) {
 }
 
 double DagNN::gradient_norm(const ThreadPool& pool) const { return parameters_.gradient_norm(pool); }
-double DagNN::clip_gradients(double max_norm, const ThreadPool& pool) { return parameters_.clip_gradients(max_norm, pool); }
+double DagNN::clip_gradients(double max_norm, const ThreadPool& pool) {
+  return parameters_.clip_gradients(max_norm, pool);
+}
 bool DagNN::has_gradients() const { return parameters_.has_gradients(); }
 
 std::size_t DagNN::num_parameters() const { return topology_.edges().size() + topology_.nodes().size() - num_inputs(); }
@@ -212,6 +213,98 @@ void DagNN::backward_and_update(std::span<const float> output_grad, float lr) {
   if (!training_) return;
   step(lr);
   zero_grad();
+}
+
+// s_v w_uv is what an edge contributes; when s_v changes the weight follows, and its gradient the other way.
+void DagNN::scale_incoming(NodeId node, std::size_t fan_in_before) {
+  const std::vector<EdgeId>& in = topology_.node(node).in;
+  if (!options_.fan_in_scaling || in.empty() || fan_in_before == 0 || in.size() == fan_in_before) return;
+  const auto ratio = static_cast<float>(std::sqrt(static_cast<double>(in.size()) / static_cast<double>(fan_in_before)));
+  for (const EdgeId e : in) {
+    weight_ref(e) *= ratio;
+    if (float* gradient = gradient_of(e)) *gradient /= ratio;
+  }
+}
+
+NodeId DagNN::split_edge(EdgeId edge) {
+  const DagTopology::Split split = topology_.split_edge(edge);
+  state_->new_biases.emplace(split.node, 0.0f);
+  state_->new_weights.emplace(split.second, 1.0f);
+  edited();  // fan-in scaling: the new node has fan-in 1, the old target as many edges as before
+  return split.node;
+}
+
+EdgeId DagNN::add_shortcut(NodeId from, NodeId to) {
+  const std::size_t before = topology_.has_node(to) ? topology_.node(to).in.size() : 0;
+  const EdgeId id = add_edge(from, to, 0.0f);
+  scale_incoming(to, before);
+  return id;
+}
+
+std::size_t DagNN::remove_edges(const std::vector<EdgeId>& edges) {
+  std::map<NodeId, std::size_t> fan_in_before;
+  for (const EdgeId e : edges) {
+    const NodeId to = topology_.edge(e).to;
+    fan_in_before.emplace(to, topology_.node(to).in.size());
+  }
+  for (const EdgeId e : edges) {
+    topology_.remove_edge(e);
+    state_->new_weights.erase(e);
+  }
+  for (const auto& [node, before] : fan_in_before) scale_incoming(node, before);
+  if (!edges.empty()) edited();
+  return edges.size();
+}
+
+std::size_t DagNN::prune_below(float threshold) {
+  std::vector<EdgeId> small;
+  for (const auto& [id, edge] : topology_.edges())
+    if (std::fabs(weight(id)) < threshold) small.push_back(id);
+  return remove_edges(small);
+}
+
+std::size_t DagNN::prune_percentile(double percent) {
+  if (!(percent >= 0 && percent <= 100)) fail("prune", fmt::format("{} percent", percent), "0 to 100");
+  std::vector<std::pair<float, EdgeId>> sorted;
+  for (const auto& [id, edge] : topology_.edges()) sorted.emplace_back(std::fabs(weight(id)), id);
+  std::sort(sorted.begin(), sorted.end());
+  sorted.resize(static_cast<std::size_t>(static_cast<double>(sorted.size()) * percent / 100));
+  std::vector<EdgeId> small;
+  for (const auto& [size, id] : sorted) small.push_back(id);
+  return remove_edges(small);
+}
+
+std::size_t DagNN::remove_unseen() {
+  std::set<NodeId> seen;
+  std::vector<NodeId> open;
+  for (const auto& [id, node] : topology_.nodes())
+    if (node.kind == NodeKind::kOutput && seen.insert(id).second) open.push_back(id);
+  while (!open.empty()) {
+    const NodeId v = open.back();
+    open.pop_back();
+    for (const EdgeId e : topology_.node(v).in)
+      if (seen.insert(topology_.edge(e).from).second) open.push_back(topology_.edge(e).from);
+  }
+  std::vector<NodeId> unseen;
+  for (const auto& [id, node] : topology_.nodes())
+    if (node.kind == NodeKind::kHidden && !seen.contains(id)) unseen.push_back(id);
+  for (const NodeId id : unseen) remove_node(id);
+  return unseen.size();
+}
+
+void DagNN::remove_edge(EdgeId edge) {
+  topology_.edge(edge);
+  remove_edges({edge});
+}
+
+void DagNN::remove_node(NodeId node) {
+  std::vector<EdgeId> edges = topology_.node(node).in;
+  const std::vector<EdgeId>& out = topology_.node(node).out;
+  edges.insert(edges.end(), out.begin(), out.end());
+  remove_edges(edges);
+  topology_.remove_node(node);
+  state_->new_biases.erase(node);
+  edited();
 }
 
 }  // namespace espalier

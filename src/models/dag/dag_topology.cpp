@@ -1,9 +1,9 @@
-#include "espalier/dag_topology.hpp"
-
+// Ids, edges and the topological order of a DagNN.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 
 namespace espalier {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "base/files.hpp"
 
 namespace espalier {
 namespace {
@@ -86,8 +86,8 @@ std::vector<Expression> from_file(const SimplifyDataOptions& o, const Vocabulary
   std::vector<Expression> found;
   std::unordered_set<std::string> seen;
   for (Expression& e : read_simplify_lines(read_text(o.file), words)) {
-    if (expression_depth(e) > o.depth)
-      fail("simplify data", fmt::format("\"{}\" of depth {} in {}", to_text(e), expression_depth(e), o.file),
+    if (depth(e) > static_cast<std::size_t>(o.depth))
+      fail("simplify data", fmt::format("\"{}\" of depth {} in {}", to_text(e), depth(e), o.file),
            fmt::format("at most {}", o.depth), "raise --depth, so that the deeper test set is twice as deep");
     if (seen.insert(to_text(e)).second) found.push_back(o.share ? shared(e) : std::move(e));
   }
@@ -100,24 +100,17 @@ std::vector<Expression> from_file(const SimplifyDataOptions& o, const Vocabulary
 
 }  // namespace
 
-int expression_depth(const Expression& expression) {
-  std::vector<int> depth(expression.nodes.size());
-  for (std::size_t i = 0; i < depth.size(); ++i)
-    for (const std::int32_t operand : {expression.nodes[i].left, expression.nodes[i].right})
-      if (operand >= 0) depth[i] = std::max(depth[i], 1 + depth[static_cast<std::size_t>(operand)]);
-  return depth.empty() ? 0 : depth.back();
-}
-
 SimplifyData make_simplify_data(const SimplifyDataOptions& o) {
   if (o.depth < 1 || o.depth > 12) fail("simplify data", fmt::format("depth {}", o.depth), "1 to 12");
   if (o.max_number < 1 || o.max_number > 99)
     fail("simplify data", fmt::format("largest number {}", o.max_number), "1 to 99");
   if (o.symbols.empty()) fail("simplify data", "no symbols", "one or more");
-  constexpr std::size_t kMost = 10'000'000;
+  constexpr std::size_t kMaxExamples = 10'000'000;
   for (const std::size_t count : {o.train, o.validation, o.test, o.deep})
-    if (count > kMost) fail("simplify data", fmt::format("{} examples", count), fmt::format("at most {}", kMost));
+    if (count > kMaxExamples)
+      fail("simplify data", fmt::format("{} examples", count), fmt::format("at most {}", kMaxExamples));
   SimplifyData data;
-  data.words = Vocabulary::arithmetic(o.max_number, o.symbols);
+  data.words = arithmetic_vocabulary(o.max_number, o.symbols);
   std::vector<Expression> all =
       o.file.empty() ? different(o, o.train + o.validation + o.test, o.depth, false, 0) : from_file(o, data.words);
   Random(o.seed, Purpose::kSplit).shuffle(std::span(all));

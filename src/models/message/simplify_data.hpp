@@ -1,5 +1,5 @@
 // The examples of the `simplify` task: generated expressions, no two alike, in disjoint sets; and as a file with
-// one pair of graphs a line.
+// one pair of graphs per line.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace espalier {
 
 struct SimplifyDataOptions {
   std::size_t train = 20000, validation = 1000, test = 2000, deep = 1000;
-  int depth = 5;        // of the deepest tree in train, validation and test; `deep` trees have twice that
+  int depth = 5;       // of the deepest tree in train, validation and test; `deep` trees have twice that
   int max_number = 9;  // numbers are 0..max_number
   std::vector<std::string> symbols{"x", "y", "z"};
   std::uint64_t seed = 0;
@@ -35,6 +35,5 @@ SimplifyData make_simplify_data(const SimplifyDataOptions& options);
 std::string simplify_line(const Expression& input, const Vocabulary& words);
 // The inputs of such a file. Errors name the line; graphs and texts must agree with each other.
 std::vector<Expression> read_simplify_lines(const std::string& text, const Vocabulary& words);
-int expression_depth(const Expression& expression);  // 0 for a leaf
 
 }  // namespace espalier

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "espalier/error.hpp"
-#include "runs/config.hpp"
 #include "runs/checkpoint.hpp"
+#include "runs/config.hpp"
 
 namespace espalier {
 
@@ -49,7 +49,7 @@ GraphTransformNet load_simplify_model(const SafetensorsFile& file) {
       if (label.is_string()) words.push_back(label.get<std::string>());
   if (words.empty() || words.size() != labels.size())
     fail("simplify model", "a vocabulary that is not a list of labels", "a JSON array of texts");
-  GraphTransformNet net(Vocabulary(std::move(words)), simplify_net_options(config), 0);
+  GraphTransformNet net = make_rewrite_net(Vocabulary(std::move(words)), simplify_net_options(config), 0);
   load_parameters(net.parameters(), file);
   return net;
 }

@@ -1,9 +1,8 @@
 // The network of the `simplify` task from its configuration, and from a model file.
 #pragma once
 
-#include "espalier/graph_transform_net.hpp"
-#include "models/message/simplify_data.hpp"
 #include "espalier/safetensors.hpp"
+#include "models/message/simplify_data.hpp"
 #include "tasks/task.hpp"
 
 namespace espalier {

@@ -1,10 +1,14 @@
+// The `simplify` task for the trainer, and the figures of its end: both test sets, the two baselines.
 #include "models/message/simplify_objective.hpp"
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_set>
 
 #include "base/clock.hpp"
+#include "espalier/edit_distance.hpp"
 #include "espalier/random.hpp"
 #include "espalier/safetensors.hpp"
 #include "models/message/transform_reference.hpp"
@@ -17,10 +21,9 @@ constexpr std::size_t kSlots = 16;
 constexpr std::size_t kMaxPasses = 64;
 constexpr double kNodeNs = 5000;  // one node, forward and backward
 
-const ThreadPool& one_thread() {
-  static const ThreadPool pool(1);
-  return pool;
-}
+constexpr std::uint64_t kEditBudget = 500;  // search nodes a pair: results may not depend on the clock
+constexpr std::size_t kSearchNodes = 12;    // larger graphs get their upper bound at once
+constexpr std::size_t kMaxPairs = 200;      // the first wrong answers stand for all of them
 
 }  // namespace
 
@@ -29,7 +32,7 @@ SimplifyObjective::SimplifyObjective(const SimplifyDataOptions& data, const Tran
     : data_options_(data),
       net_options_(net),
       data_(make_simplify_data(data)),
-      net_(data_.words, net, seed),
+      net_(make_rewrite_net(data_.words, net, seed)),
       batch_size_(std::min(batch_size, data_.train.size())),
       seed_(seed),
       use_reference_(use_reference),
@@ -44,7 +47,7 @@ SimplifyObjective::SimplifyObjective(const SimplifyDataOptions& data, const Tran
     Expression current = e;
     while (true) {
       const std::vector<std::uint32_t> edits = simplify_edits(current, data_.words);
-      if (!held_out.contains(to_text(current))) examples_.push_back({encode_expression(current, data_.words), edits});
+      if (!held_out.contains(to_text(current))) examples_.push_back({number_expression(current, data_.words), edits});
       if (std::ranges::all_of(edits, [](std::uint32_t edit) { return edit == kKeep; })) break;
       current = simplify_pass(current, data_.words);
       if (data.share) current = shared(current);
@@ -86,7 +89,7 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
   std::vector<double> losses(chunks);
   const double scale = 1.0 / static_cast<double>(nodes);
   pool.for_chunks(chunks, 1, kNodeNs * static_cast<double>(nodes) / static_cast<double>(chunks), [&](Chunk c) {
-    std::vector<const EncodedExpression*> inputs;
+    std::vector<const NumberedGraph*> inputs;
     std::vector<std::uint32_t> edits;
     for (std::size_t k = starts[c.index]; k < starts[c.index + 1]; ++k) {
       const Example& example = examples_[members[k]];
@@ -94,8 +97,7 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
       edits.insert(edits.end(), example.edits.begin(), example.edits.end());
     }
     const auto state = states_.borrow();
-    losses[c.index] =
-        net_.loss_and_gradients(make_batch(inputs), edits, scale, *state, slots_.slot(c.index), one_thread());
+    losses[c.index] = net_.loss_and_gradients(net_.batch(inputs), edits, scale, *state, slots_.slot(c.index));
   });
   const double middle = seconds_now();
   slots_.add_to(parameters().gradients(), pool);
@@ -105,21 +107,21 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
 }
 
 double SimplifyObjective::accumulate_reference(std::span<const std::size_t> members) {
-  std::vector<const EncodedExpression*> inputs;
+  std::vector<const NumberedGraph*> inputs;
   std::vector<std::uint32_t> edits;
   for (const std::size_t i : members) {
     inputs.push_back(&examples_[i].input);
     edits.insert(edits.end(), examples_[i].edits.begin(), examples_[i].edits.end());
   }
   std::vector<float> gradients(parameters().num_parameters());
-  const double loss = reference::transform_loss_and_gradients(net_, make_batch(inputs), edits,
+  const double loss = reference::transform_loss_and_gradients(net_, net_.batch(inputs), edits,
                                                               1.0 / static_cast<double>(edits.size()), gradients);
   for (std::size_t i = 0; i < gradients.size(); ++i) parameters().gradients()[i] += gradients[i];
   return loss;
 }
 
 Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
-  const auto rewritten = net_.rewrite_all(data_.validation, kMaxPasses, data_options_.share, pool);
+  const auto rewritten = rewrite_all(net_, data_.validation, kMaxPasses, data_options_.share, pool);
   std::size_t right = 0, once = 0;
   for (std::size_t i = 0; i < rewritten.size(); ++i) {
     right += to_text(rewritten[i].last) == validation_normal_[i];
@@ -138,7 +140,7 @@ Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
           for (const std::uint32_t e : simplify_edits(data_.validation[i], data_.words)) edits.push_back(e);
         }
         TransformState state;
-        const double loss = net_.loss(make_batch(inputs, data_.words), edits, 1.0, state, one_thread());
+        const double loss = net_.loss(batch_expressions(net_, inputs), edits, 1.0, state);
         return Sum{loss, static_cast<double>(edits.size())};
       },
       [](Sum& a, const Sum& b) {
@@ -156,6 +158,105 @@ Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
 
 void SimplifyObjective::describe(SafetensorsFile& file) const {
   file.metadata["vocabulary"] = Json(data_.words.labels()).dump();
+}
+
+SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const Rewritten> outputs,
+                             const Vocabulary& words, const ThreadPool& pool) {
+  std::size_t once = 0, last = 0;
+  std::vector<LabelledGraph> graphs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    once += to_text(outputs[i].once) == to_text(simplify_pass(inputs[i], words));
+    const Expression expected = normal_form(inputs[i], words);
+    if (to_text(outputs[i].last) == to_text(expected)) {
+      ++last;
+      continue;
+    }
+    if (graphs.size() == 2 * kMaxPairs) continue;
+    graphs.push_back(graph_of_expression(as_tree(outputs[i].last)));
+    graphs.push_back(graph_of_expression(as_tree(expected)));
+  }
+  const std::size_t pairs = graphs.size() / 2;
+  EditDistanceOptions options;
+  options.max_nodes = kEditBudget;
+  const double distance = pool.reduce(
+      pairs, 1, 1e6, 0.0,
+      [&](Chunk c) {
+        const LabelledGraph &x = graphs[2 * c.index], &y = graphs[2 * c.index + 1];
+        return std::max(x.labels.size(), y.labels.size()) > kSearchNodes ? edit_bounds(x, y).distance
+                                                                         : edit_distance(x, y, options).distance;
+      },
+      [](double& x, const double& y) { x += y; });
+  const auto wrong = static_cast<double>(inputs.size() - last);
+  const auto count = static_cast<double>(std::max<std::size_t>(1, inputs.size()));
+  return {static_cast<double>(once) / count, static_cast<double>(last) / count,
+          pairs ? distance / static_cast<double>(pairs) * wrong / count : 0};
+}
+
+namespace {
+
+// Rewrites by one fixed edit per label: the best that any model without messages can learn.
+std::vector<Rewritten> rewrite_by_label(std::span<const Expression> inputs,
+                                        const std::map<std::string, std::uint32_t>& edit_of, const Vocabulary& words) {
+  std::vector<Rewritten> results;
+  for (const Expression& input : inputs) {
+    Expression once, last = input;
+    for (std::size_t pass = 0; pass < kMaxPasses && !last.nodes.empty(); ++pass) {
+      std::vector<std::uint32_t> edits;
+      for (const ExpressionNode& n : last.nodes) {
+        const auto found = edit_of.find(n.label);
+        edits.push_back(found == edit_of.end() ? static_cast<std::uint32_t>(kKeep) : found->second);
+      }
+      Expression next = apply_edits(last, edits, words);
+      if (pass == 0) once = next;
+      const bool changed = to_text(next) != to_text(last);
+      last = std::move(next);
+      if (!changed) break;
+    }
+    results.push_back({once, last});
+  }
+  return results;
+}
+
+// The most frequent edit of every label in the training set.
+std::map<std::string, std::uint32_t> majority_edits(std::span<const Expression> train, const Vocabulary& words) {
+  std::map<std::string, std::map<std::uint32_t, std::size_t>> counts;
+  for (const Expression& e : train) {
+    const std::vector<std::uint32_t> edits = simplify_edits(e, words);
+    for (std::size_t i = 0; i < edits.size(); ++i) ++counts[e.nodes[i].label][edits[i]];
+  }
+  std::map<std::string, std::uint32_t> majority;
+  for (const auto& [label, by_edit] : counts)
+    majority[label] = std::max_element(by_edit.begin(), by_edit.end(), [](const auto& a, const auto& b) {
+                        return a.second < b.second;
+                      })->first;
+  return majority;
+}
+
+Json to_json(const SimplifyScore& s) {
+  return {{"one_pass", s.one_pass}, {"fixed_point", s.fixed_point}, {"mean_edit_distance", s.mean_edit_distance}};
+}
+
+}  // namespace
+
+void SimplifyObjective::report(nlohmann::json& summary, std::span<const float> weights) const {
+  const ThreadPool pool;
+  GraphTransformNet best = make_rewrite_net(data_.words, net_options_, seed_);
+  if (weights.size() == best.parameters().num_parameters())
+    std::copy(weights.begin(), weights.end(), best.parameters().values().begin());
+  const auto majority = majority_edits(data_.train, data_.words);
+  Json sets = Json::object();
+  for (const auto& part :
+       {std::pair<const char*, const std::vector<Expression>&>{"test", data_.test}, {"deep", data_.deep}}) {
+    const std::vector<Expression>& inputs = part.second;
+    const auto score = [&](const std::vector<Rewritten>& outputs) {
+      return to_json(score_rewrites(inputs, outputs, data_.words, pool));
+    };
+    sets[part.first] = {{"examples", inputs.size()},
+                        {"model", score(rewrite_all(best, inputs, kMaxPasses, data_options_.share, pool))},
+                        {"baseline_keep", score(rewrite_by_label(inputs, {}, data_.words))},
+                        {"baseline_label", score(rewrite_by_label(inputs, majority, data_.words))}};
+  }
+  summary["simplify"] = sets;
 }
 
 }  // namespace espalier

@@ -4,10 +4,9 @@
 #include <memory>
 
 #include "base/scratch.hpp"
-#include "espalier/graph_transform_net.hpp"
+#include "espalier/gradient_slots.hpp"
 #include "models/message/simplify_data.hpp"
 #include "tasks/task.hpp"
-#include "espalier/gradient_slots.hpp"
 
 namespace espalier {
 
@@ -27,7 +26,7 @@ class SimplifyObjective : public Objective {
 
  private:
   struct Example {
-    EncodedExpression input;
+    NumberedGraph input;
     std::vector<std::uint32_t> edits;
   };
   std::vector<std::size_t> batch_members(std::uint64_t batch);
@@ -43,7 +42,7 @@ class SimplifyObjective : public Objective {
   std::vector<Example> examples_;               // of data_.train
   std::vector<std::string> validation_normal_;  // what the engine says, as text
   GradientSlots slots_;
-  ScratchPool<TransformState> states_;  // one a worker, so that it stays in the cache of its core
+  ScratchPool<TransformState> states_;  // one per worker, so that it stays in the cache of its core
   std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> order_;
 };
@@ -56,7 +55,7 @@ struct SimplifyScore {
   double mean_edit_distance = 0;
 };
 // Predictions are compared as trees.
-SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const GraphTransformNet::Rewritten> outputs,
+SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const Rewritten> outputs,
                              const Vocabulary& words, const ThreadPool& pool);
 
 }  // namespace espalier

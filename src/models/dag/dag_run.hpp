@@ -1,15 +1,33 @@
-// What a DagNN keeps between calls beside its parameters; private to the files dag_nn*.cpp.
+// What a DagNN keeps between calls beside its parameters: the plan of its shape, the last batch. Private to the files
+// dag_*.cpp.
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
 #include "espalier/aligned.hpp"
 #include "espalier/dag_nn.hpp"
 #include "models/dag/dag_kernels.hpp"
-#include "models/dag/dag_plan.hpp"
 
 namespace espalier {
+
+// A DagNN's shape as the kernels want it: nodes renumbered level by level ("ranks", inputs first), edges by
+// target and by source. Rebuilt after edits, shared by every pass until then.
+struct DagPlan {
+  Graph graph;                              // over ranks
+  std::vector<NodeId> nodes;                // [N] id of each rank
+  std::vector<EdgeId> edges;                // [E] id of each edge number of the graph
+  std::vector<std::uint32_t> level_starts;  // ranks; level 0 is the inputs
+  std::vector<std::uint32_t> inputs;        // ranks, by id
+  std::vector<std::uint32_t> outputs;       // ranks, by id
+  std::vector<std::uint8_t> activation;     // [N]
+  std::vector<std::uint8_t> is_output;      // [N]
+  std::vector<float> scale;                 // [N] s_v
+  std::size_t num_inputs = 0;
+};
+
+DagPlan make_dag_plan(const DagTopology& topology, bool fan_in_scaling);
 
 inline constexpr std::size_t kDagBias = 0, kDagWeight = 1;  // tensors of the parameters
 

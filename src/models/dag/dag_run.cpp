@@ -1,14 +1,49 @@
-// A batch through a DagNN. Lanes are cut into blocks that depend on the batch alone. With enough blocks each
-// runs through the whole graph by itself; with few, the nodes of a level are shared out instead. Both ways make
-// every sum in the same order, so the choice may depend on the pool and the bits may not.
+// The plan of a DagNN's shape, and a batch through it, forward and backward. Lanes are cut into blocks that depend on
+// the batch alone. With enough blocks each runs through the whole graph by itself; with few, the nodes of a level are
+// shared out instead. Both ways make every sum in the same order, so the choice may depend on the pool and the bits may
+// not.
+#include "models/dag/dag_run.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "espalier/error.hpp"
-#include "models/dag/dag_nn_state.hpp"
 
 namespace espalier {
+
+DagPlan make_dag_plan(const DagTopology& topology, bool fan_in_scaling) {
+  DagPlan plan;
+  DagTopology::Order order = topology.levels();
+  plan.nodes = std::move(order.nodes);
+  plan.level_starts = std::move(order.level_starts);
+  std::unordered_map<NodeId, std::uint32_t> rank;
+  for (std::uint32_t r = 0; r < plan.nodes.size(); ++r) {
+    const DagNode& node = topology.node(plan.nodes[r]);
+    rank.emplace(plan.nodes[r], r);
+    plan.activation.push_back(static_cast<std::uint8_t>(node.activation));
+    plan.is_output.push_back(node.kind == NodeKind::kOutput);
+    plan.scale.push_back(fan_in_scaling && !node.in.empty()
+                             ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(node.in.size())))
+                             : 1.0f);
+  }
+  std::vector<Edge> edges;
+  std::vector<EdgeId> ids;
+  for (const auto& [id, edge] : topology.edges()) {
+    edges.push_back({rank.at(edge.from), rank.at(edge.to)});
+    ids.push_back(id);
+  }
+  plan.graph = Graph(plan.nodes.size(), edges);
+  for (const std::uint32_t given : plan.graph.given()) plan.edges.push_back(ids[given]);
+  for (const auto& [id, node] : topology.nodes()) {
+    if (node.kind == NodeKind::kInput) plan.inputs.push_back(rank.at(id));
+    if (node.kind == NodeKind::kOutput) plan.outputs.push_back(rank.at(id));
+  }
+  plan.num_inputs = plan.inputs.size();
+  return plan;
+}
+
 namespace {
 
 constexpr std::size_t kMaxLanes = 64;  // of a block: 256 bytes a row
@@ -36,8 +71,9 @@ void for_levels(const DagPlan& plan, bool upward, double node_ns, const ThreadPo
 }  // namespace
 
 std::span<const float> DagNN::forward(std::span<const float> samples, std::size_t batch, const ThreadPool& pool) {
-  const DagPlan& p = plan();
+  apply_edits();
   State& s = *state_;
+  const DagPlan& p = s.plan;
   const std::size_t nodes = p.nodes.size(), inputs = p.inputs.size(), outputs = p.outputs.size();
   if (samples.size() != batch * inputs)
     fail("dag forward", fmt::format("{} numbers", samples.size()),
