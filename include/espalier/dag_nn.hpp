@@ -1,10 +1,20 @@
 // A network whose shape is any directed acyclic graph: one weight per edge, a bias and an activation per node.
 //   z_v = b_v + s_v sum_{u->v} w_uv a_u,   a_v = f_v(z_v),   s_v = 1 or 1/sqrt(fan_in(v));  a_v = sample for inputs
 // A batch of B samples runs as B lanes through the same graph. Gradients add up over calls until zero_grad().
+//
+//   DagNN network = DagNN::layered({2, 8, 1}, {.hidden = Activation::kTanh, .seed = 7});
+//   for (int step = 0; step < 1000; ++step) {
+//     const std::span<const float> y = network.forward({0, 0, 0, 1, 1, 0, 1, 1}, 4);  // four samples of two inputs
+//     network.zero_grad();
+//     network.backward_accumulate({y[0] - 0, y[1] - 1, y[2] - 1, y[3] - 0});  // of half the squared error of xor
+//     network.step(0.1f);
+//   }
+//   network.prune_percentile(10);  // ids of what is left stay
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -118,7 +128,7 @@ class DagNN {
  public:
   explicit DagNN(const DagOptions& options = {});
   ~DagNN();
-  DagNN(const DagNN&);  // with gradients and ids; no optimizer state
+  DagNN(const DagNN&);
   DagNN& operator=(const DagNN&);
   DagNN(DagNN&&) noexcept;
   DagNN& operator=(DagNN&&) noexcept;
@@ -128,6 +138,9 @@ class DagNN {
   EdgeId add_edge(NodeId from, NodeId to, float weight);
   // layered({4, 8, 1}): inputs, hidden layers, outputs.
   static DagNN layered(std::span<const std::size_t> sizes, const LayeredOptions& options = {});
+  static DagNN layered(std::initializer_list<std::size_t> sizes, const LayeredOptions& options = {}) {
+    return layered(std::span(sizes.begin(), sizes.size()), options);
+  }
   // Nodes 0..nodes-1; those without incoming edges are inputs, those without outgoing ones outputs.
   static DagNN from_edges(std::size_t nodes, std::span<const WeightedEdge> edges, Activation hidden,
                           const DagOptions& options = {});
@@ -149,20 +162,34 @@ class DagNN {
   // The result [B][outputs] stays valid until the next call.
   std::span<const float> forward(std::span<const float> samples, std::size_t batch,
                                  const ThreadPool& pool = calling_thread());
+  std::span<const float> forward(std::initializer_list<float> samples, std::size_t batch,
+                                 const ThreadPool& pool = calling_thread()) {
+    return forward(std::span(samples.begin(), samples.size()), batch, pool);
+  }
 
   // --- The training contract.
   void zero_grad(const ThreadPool& pool = calling_thread());
-  // Adds the gradients of the last forward's batch; output_grad is [B][outputs]. Nothing when not training.
+  // Adds the gradients of the last forward's batch; output_grad is [B][outputs]. Nothing when not training. An Error
+  // when the weights or the shape have changed since that forward.
   void backward_accumulate(std::span<const float> output_grad, const ThreadPool& pool = calling_thread());
+  void backward_accumulate(std::initializer_list<float> output_grad, const ThreadPool& pool = calling_thread()) {
+    backward_accumulate(std::span(output_grad.begin(), output_grad.size()), pool);
+  }
   void step(float lr, const ThreadPool& pool = calling_thread());  // plain SGD
+  // The global norm of the gradients of all edges and biases there are.
   double gradient_norm(const ThreadPool& pool = calling_thread()) const;
   double clip_gradients(double max_norm, const ThreadPool& pool = calling_thread());  // the norm before
+  // Whether any were added since zero_grad(), even if all of them are zero.
   bool has_gradients() const;
+  // One per edge and one bias per hidden or output node, edits not yet in effect included.
   std::size_t num_parameters() const;
   void accumulate_edge_grad(NodeId from, NodeId to, float gradient);
+  // Empty when there is no such edge, or nothing was added to it since zero_grad().
   std::optional<float> edge_grad(NodeId from, NodeId to) const;
+  std::optional<float> bias_grad(NodeId node) const;
   void train(bool on) { training_ = on; }
   bool is_training() const { return training_; }
+  // One step with this batch's gradients alone; those added before are lost.
   [[deprecated("use backward_accumulate, step and zero_grad")]] void backward_and_update(
       std::span<const float> output_grad, float lr);
 
@@ -179,8 +206,9 @@ class DagNN {
   void remove_edge(EdgeId edge);
   void remove_node(NodeId node);
 
-  // Named tensors "bias" and "weight" (in the order the kernels read them). Edits made since the last call are
-  // put in effect first, which moves weights and gradients; pass the optimizer to move its state too.
+  // Named tensors "bias" and "weight" (in the order the kernels read them). Edits take effect at the next call that
+  // needs the flat arrays, which moves weights and gradients; call apply_edits with the optimizer before that to move
+  // its state too.
   Parameters& parameters();
   void apply_edits(Optimizer* optimizer = nullptr);
   // Where an edge's weight and a node's bias are in the flat arrays of parameters(), until the next edit.
@@ -201,7 +229,11 @@ class DagNN {
   struct State;
   float& weight_ref(EdgeId edge);
   float& bias_ref(NodeId node);
-  float* gradient_of(EdgeId edge);  // null for an edge that waits for apply_edits()
+  // Places in the flat arrays; none for what waits for apply_edits().
+  std::optional<std::size_t> place_of_weight(EdgeId edge) const;
+  std::optional<std::size_t> place_of_bias(NodeId node) const;
+  std::optional<float> gradient_at(std::optional<std::size_t> place) const;
+  void forget_gradient(std::optional<std::size_t> place);
   void edited();
   void scale_incoming(NodeId node, std::size_t fan_in_before);
   std::size_t remove_edges(const std::vector<EdgeId>& edges);
@@ -210,7 +242,6 @@ class DagNN {
   DagTopology topology_;
   Parameters parameters_;
   bool training_ = true;
-  bool accumulated_ = false;
   std::unique_ptr<State> state_;
 };
 

@@ -64,7 +64,7 @@ struct GraphPair {
   const LabelledGraph *first, *second;
 };
 std::vector<EditDistanceReport> edit_distances(std::span<const GraphPair> pairs, const EditDistanceOptions& options,
-                                               const ThreadPool& pool);
+                                               const ThreadPool& pool = calling_thread());
 
 // Weisfeiler-Lehman similarity, 0 to 1: after rounds i = 0 (plain labels) to `rounds` of refinement by the
 // neighbours' labels, the multisets of node labels are compared by Jaccard's index and averaged with weights

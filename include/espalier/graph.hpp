@@ -1,9 +1,9 @@
 // Graphs: Graph is the shape alone, built once for fast walks both ways; LabelledGraph has texts on nodes and edges, as
 // files do. Networks and the edit distance are made on them.
 //
-//   const Graph path(3, {{0, 1}, {1, 2}});                           // three nodes in a row
-//   for (std::uint32_t e = path.in_offsets()[1]; e < path.in_offsets()[2]; ++e) use(path.sources()[e]);  // 0
-//   const std::vector<std::uint32_t> level = dag_levels(path);       // 0, 1, 2
+//   const Graph path(3, {{0, 1}, {1, 2}});                                  // three nodes in a row
+//   const std::uint32_t before_one = path.sources()[path.in_offsets()[1]];  // 0, the first of the edges into node 1
+//   const std::vector<std::uint32_t> level = dag_levels(path);              // 0, 1, 2
 //   LabelledGraph water{.labels = {"H", "O", "H"}, .edges = {{0, 1, "single"}, {1, 2, "single"}}};
 //   water.check();
 #pragma once

@@ -49,11 +49,20 @@ class Embedding {
               const ThreadPool& pool = calling_thread()) const;
   // gradients (laid out as parameters.gradients()) += dout [symbols][features]; what one row gets is added in ascending
   // order of the places it was used. Nothing when frozen.
-  void backward(std::span<const std::uint32_t> symbols, std::span<const float> dout, std::span<float> gradients,
-                const ThreadPool& pool = calling_thread()) const;
+  void backward(const Parameters& parameters, std::span<const std::uint32_t> symbols, std::span<const float> dout,
+                std::span<float> gradients, const ThreadPool& pool = calling_thread()) const;
+  // One call for rows that are the inputs of a DagNN, `symbols` being those of its last forward, sample by sample: adds
+  // the gradients of the network and, from what reached its inputs, those of the rows.
+  template <class Network>
+  void backward_through(Network& network, std::span<const float> output_grad, Parameters& parameters,
+                        std::span<const std::uint32_t> symbols, const ThreadPool& pool = calling_thread()) const {
+    network.backward_accumulate(output_grad, pool);
+    if (network.is_training()) backward(parameters, symbols, network.input_gradients(), parameters.gradients(), pool);
+  }
 
-  void freeze(bool on) { frozen_ = on; }
-  bool frozen() const { return frozen_; }
+  // Frozen rows stay as they are, whatever optimizer steps over the parameters: see Parameters::freeze.
+  void freeze(Parameters& parameters, bool on) const { parameters.freeze(tensor_, on); }
+  bool frozen(const Parameters& parameters) const { return parameters.tensors().at(tensor_).frozen; }
   void zero_grad(Parameters& parameters, const ThreadPool& pool = calling_thread()) const;
   // Plain SGD; nothing when frozen.
   void step(Parameters& parameters, float lr, const ThreadPool& pool = calling_thread()) const;
@@ -64,8 +73,9 @@ class Embedding {
   static std::uint32_t row_of_code_point(std::uint32_t code_point, std::size_t rows);
 
  private:
-  std::size_t rows_, features_, offset_;
-  bool frozen_ = false;
+  void check(std::size_t parameters, std::span<const std::uint32_t> symbols, std::size_t floats) const;
+
+  std::size_t rows_, features_, tensor_, offset_;
 };
 
 // A graph as message passing wants it: R relations (kinds of edges) over the same nodes, each with its neighbour
@@ -119,11 +129,14 @@ struct MessagePassingOptions {
   Aggregation aggregation = Aggregation::kMean;
   bool layer_norm = false;
   Activation activation = Activation::kRelu;  // linear, relu, leaky relu or tanh
+  bool operator==(const MessagePassingOptions&) const = default;
 };
 inline constexpr float kLayerNormEpsilon = 1e-5f;
 
 // What forward_batch keeps for backward, and room to work in; reused from call to call.
 struct MessageState {
+  std::size_t forward_nodes = 0;                           // of the last forward_batch ...
+  MessagePassingOptions forward_options = {};              // ... and whose it was; no features = there was none
   AlignedVector<float> normed, inverse_deviation;          // [N][out] and [N], with layer norm
   AlignedVector<float> maxima;                             // [2R][N][in], with max
   AlignedVector<std::uint32_t> winners;                    // [2R][N][in], with max: who is the largest
@@ -156,7 +169,7 @@ class MessagePassingLayer {
                      std::span<float> y, MessageState& state, const ThreadPool& pool = calling_thread()) const;
 
   // After forward_batch with the same h, y and state: adds the layer's gradients to `gradients` (laid out as
-  // parameters.gradients()) and, unless dh is empty, writes dh [N][in].
+  // parameters.gradients()) and, unless dh is empty, writes dh [N][in], which must not overlap the others.
   void backward(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h,
                 std::span<const float> y, std::span<const float> dy, MessageState& state, std::span<float> gradients,
                 std::span<float> dh, const ThreadPool& pool = calling_thread()) const;
@@ -166,7 +179,8 @@ class MessagePassingLayer {
   void step(Parameters& parameters, float lr, const ThreadPool& pool = calling_thread()) const;
 
  private:
-  void check(const MessageGraph& graph, std::span<const float> h, std::size_t y_size) const;
+  void check(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h,
+             std::size_t y_size) const;
   const float* panel(const Parameters& parameters, std::size_t index) const;  // self, then the sides
   double chunk_ns(const MessageGraph& graph) const;                           // a rough cost
 
@@ -236,7 +250,7 @@ class GraphTransformNet {
   std::size_t num_edits() const { return num_edits_; }
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
-  Embedding& embedding() { return embedding_; }
+  const Embedding& embedding() const { return embedding_; }
 
   // Labels outside the vocabularies are Errors. The edges of an undirected graph go both ways.
   NumberedGraph number(const LabelledGraph& graph) const;

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "espalier/aligned.hpp"
-#include "espalier/thread_pool.hpp"
 #include "espalier/parameters.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier {
 
@@ -30,7 +30,8 @@ class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, std::size_t num_parameters);
 
-  // One update with learning rate lr from parameters.gradients(), which stay as they are.
+  // One update with learning rate lr from parameters.gradients(), which stay as they are. Frozen tensors and their
+  // moments are left alone.
   void step(Parameters& parameters, float lr, const ThreadPool& pool);
 
   const OptimizerOptions& options() const { return options_; }
@@ -46,7 +47,13 @@ class Optimizer {
   AlignedVector<float> first_, second_;
 };
 
-// The same numbers in separate plain passes: what the tests compare the fused pass with.
+// Plain SGD, which needs no state: values -= lr * gradients, for all or for a part of the flat arrays, but for what is
+// frozen.
+void sgd_step(Parameters& parameters, float lr, const ThreadPool& pool = calling_thread());
+void sgd_step(Parameters& parameters, std::size_t begin, std::size_t end, float lr,
+              const ThreadPool& pool = calling_thread());
+
+// The numbers of Optimizer::step in separate plain passes: what the tests compare the fused pass with.
 void reference_step(const OptimizerOptions& options, std::uint64_t step, float lr, std::span<float> values,
                     std::span<const float> gradients, std::span<float> first, std::span<float> second);
 

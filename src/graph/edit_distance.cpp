@@ -127,6 +127,8 @@ EditDistanceReport edit_bounds(const LabelledGraph& a, const LabelledGraph& b, c
 }
 
 EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b, const EditDistanceOptions& options) {
+  if (!(options.max_seconds >= 0))
+    fail("edit distance", fmt::format("a budget of {} seconds", options.max_seconds), "0 or more");
   const EditProblem p(a, b, options.costs);
   EditSearchResult found = bounds_of(p);
   if (std::max(p.a.size, p.b.size) <= kMaxSearchNodes)
@@ -136,6 +138,8 @@ EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b,
 
 std::vector<EditDistanceReport> edit_distances(std::span<const GraphPair> pairs, const EditDistanceOptions& options,
                                                const ThreadPool& pool) {
+  for (const GraphPair& p : pairs)
+    if (!p.first || !p.second) fail("edit distances", "a pair without a graph", "two graphs in every pair");
   std::vector<EditDistanceReport> reports(pairs.size());
   pool.for_chunks(pairs.size(), 1, 1e5, [&](Chunk c) {
     reports[c.index] = edit_distance(*pairs[c.index].first, *pairs[c.index].second, options);
@@ -225,6 +229,7 @@ double multiset_jaccard(Colours a, Colours b) {
 }  // namespace
 
 double wl_similarity(const LabelledGraph& a, const LabelledGraph& b, int rounds) {
+  if (rounds < 0) fail("wl similarity", fmt::format("{} rounds", rounds), "0 or more");
   a.check();
   b.check();
   Palette labels;

@@ -75,9 +75,11 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
   State& s = *state_;
   const DagPlan& p = s.plan;
   const std::size_t nodes = p.nodes.size(), inputs = p.inputs.size(), outputs = p.outputs.size();
-  if (samples.size() != batch * inputs)
+  constexpr std::size_t kMaxBatch = std::size_t{1} << 32;  // so that products of sizes fit
+  if (batch > kMaxBatch || samples.size() != batch * inputs)
     fail("dag forward", fmt::format("{} numbers", samples.size()),
          fmt::format("{} samples x {} inputs", batch, inputs));
+  s.ran_forward = s.ran_backward = false;  // should this pass be cancelled
   s.batch = batch;
   s.lanes = std::min(kMaxLanes, (batch + kDagLaneStep - 1) / kDagLaneStep * kDagLaneStep);
   s.blocks = batch == 0 ? 0 : (batch + s.lanes - 1) / s.lanes;
@@ -117,7 +119,6 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
     }
   }
   s.ran_forward = true;
-  s.ran_backward = false;
   return s.outputs;
 }
 
@@ -126,13 +127,14 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
   const DagPlan& p = s.plan;
   const std::size_t nodes = p.nodes.size(), outputs = p.outputs.size(), edges = p.edges.size();
   if (!s.ran_forward)
-    fail("backward accumulate", "no forward pass of this shape", "forward first",
-         "growing or pruning needs a new forward");
+    fail("backward accumulate", "no forward pass of this network as it is", "forward first",
+         "a step, set_weight, growing and pruning need a new one");
   if (output_grad.size() != s.batch * outputs)
     fail("backward accumulate", fmt::format("{} numbers", output_grad.size()),
          fmt::format("{} samples x {} outputs", s.batch, outputs));
   if (!training_) return;
-  accumulated_ = true;
+  s.accumulated = true;
+  std::fill(s.added.begin(), s.added.end(), std::uint8_t{1});
   if (s.blocks == 0) return;
   const std::size_t lanes = s.lanes, block_size = nodes * lanes;
   const std::size_t slots = slots_of(s.blocks), per_slot = blocks_per_slot(s.blocks);

@@ -40,6 +40,8 @@ struct DagNN::State {
   std::unordered_map<EdgeId, std::size_t> weight_at;
   std::unordered_map<NodeId, std::size_t> bias_at;
   DagPlan plan;
+  std::vector<std::uint8_t> added;  // [biases, then weights]: something was added to its gradient since zero_grad
+  bool accumulated = false;         // there was a call that adds gradients since zero_grad
 
   // The last batch. Lanes are cut into blocks; a block's rows lie together: [blocks][N][lanes].
   std::size_t batch = 0, lanes = 0, blocks = 0;

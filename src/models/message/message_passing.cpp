@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "espalier/error.hpp"
+#include "espalier/optimizer.hpp"
 #include "espalier/random.hpp"
 #include "graph/activation.hpp"
 #include "models/message/message_gather.hpp"
@@ -65,7 +67,10 @@ const float* MessagePassingLayer::panel(const Parameters& p, std::size_t index) 
   return values + (side % 2 == 0 ? in_ : out_) + side / 2 * options_.in * options_.out;
 }
 
-void MessagePassingLayer::check(const MessageGraph& graph, std::span<const float> h, std::size_t y_size) const {
+void MessagePassingLayer::check(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
+                                std::size_t y_size) const {
+  if (p.num_parameters() < first_offset_ + size_)
+    fail("message passing", fmt::format("{} parameters", p.num_parameters()), "the Parameters the layer was made in");
   if (graph.num_relations() != options_.relations)
     fail("message passing", fmt::format("a graph of {} relations", graph.num_relations()),
          fmt::format("{}", options_.relations));
@@ -74,10 +79,21 @@ void MessagePassingLayer::check(const MessageGraph& graph, std::span<const float
          fmt::format("{} nodes x {} and x {} features", graph.num_nodes(), options_.in, options_.out));
 }
 
+namespace {
+
+void refuse_overlap(std::span<const float> written, std::span<const float> read) {
+  const std::less<const float*> before;
+  if (!written.empty() && !read.empty() && before(written.data(), read.data() + read.size()) &&
+      before(read.data(), written.data() + written.size()))
+    fail("message passing", "arrays that overlap", "results in memory of their own");
+}
+
+}  // namespace
+
 void MessagePassingLayer::forward(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
                                   std::size_t node, std::span<float> out) const {
   const std::size_t in = options_.in;
-  check(graph, h, graph.num_nodes() * options_.out);
+  check(p, graph, h, graph.num_nodes() * options_.out);
   if (node >= graph.num_nodes() || out.size() != options_.out)
     fail("message passing", fmt::format("node {} and {} outputs", node, out.size()),
          fmt::format("a node below {} and {} outputs", graph.num_nodes(), options_.out));
@@ -116,8 +132,9 @@ void MessagePassingLayer::forward(const Parameters& p, const MessageGraph& graph
 
 double MessagePassingLayer::chunk_ns(const MessageGraph& graph) const {
   const auto panels = static_cast<double>(1 + 2 * options_.relations);
-  const double rows = static_cast<double>(graph.num_nodes()) / static_cast<double>(graph.num_chunks());
-  const double edges = 2.0 * static_cast<double>(graph.num_edges()) / static_cast<double>(graph.num_chunks());
+  const auto chunks = static_cast<double>(std::max<std::size_t>(1, graph.num_chunks()));
+  const double rows = static_cast<double>(graph.num_nodes()) / chunks;
+  const double edges = 2.0 * static_cast<double>(graph.num_edges()) / chunks;
   const auto in = static_cast<double>(options_.in), out = static_cast<double>(options_.out);
   return 0.03 * rows * panels * in * out + 0.2 * edges * in;
 }
@@ -129,20 +146,18 @@ void MessagePassingLayer::zero_grad(Parameters& p, const ThreadPool& pool) const
 }
 
 void MessagePassingLayer::step(Parameters& p, float lr, const ThreadPool& pool) const {
-  const std::span<float> w = p.values().subspan(first_offset_, size_), g = p.gradients().subspan(first_offset_, size_);
-  pool.for_chunks(size_, kFlatChunk, 0.3, [&](Chunk c) {
-    for (std::size_t i = c.begin; i < c.end; ++i) w[i] -= lr * g[i];
-  });
+  sgd_step(p, first_offset_, first_offset_ + size_, lr, pool);
 }
 
 // --- Forward: for every chunk of rows, gather what the neighbours say, multiply, finish. One pass over memory: the
 // gathered sums of a chunk stay in cache and are not kept (the backward pass does not need them).
 void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
                                         std::span<float> y, MessageState& state, const ThreadPool& pool) const {
-  check(graph, h, y.size());
+  check(p, graph, h, y.size());
+  refuse_overlap(y, h);
+  state.forward_options = {};  // a pass that is cancelled leaves nothing for backward
   const std::size_t in = options_.in, out = options_.out, nodes = graph.num_nodes();
   const std::size_t sides = graph.sides().size(), panels = 1 + sides, panel_size = packed_size(in, out);
-  if (nodes == 0) return;
   const bool max = options_.aggregation == Aggregation::kMax;
   state.packed.resize(panels * panel_size);
   for (std::size_t i = 0; i < panels; ++i) pack_columns(panel(p, i), in, out, out, 1, &state.packed[i * panel_size]);
@@ -183,6 +198,8 @@ void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph&
     finish_rows(row_args, rows, z, options_.layer_norm ? &state.normed[begin * out] : nullptr,
                 options_.layer_norm ? &state.inverse_deviation[begin] : nullptr);
   });
+  state.forward_nodes = nodes;
+  state.forward_options = options_;
 }
 
 // --- Backward, exactly. For mean and sum the messages are linear, so
@@ -194,7 +211,16 @@ static_assert(MessageGraph::kRows <= kOuterRows);
 void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
                                    std::span<const float> y, std::span<const float> dy, MessageState& state,
                                    std::span<float> gradients, std::span<float> dh, const ThreadPool& pool) const {
-  check(graph, h, dy.size());
+  check(p, graph, h, y.size());
+  if (state.forward_options != options_ || state.forward_nodes != graph.num_nodes())
+    fail("message passing", "backward with a state of another graph or layer, or of none",
+         "forward_batch with this state first");
+  if (dy.size() != y.size() || gradients.size() < first_offset_ + size_ || (!dh.empty() && dh.size() != h.size()))
+    fail(
+        "message passing",
+        fmt::format("{} numbers of dy, {} gradients, {} numbers of dh", dy.size(), gradients.size(), dh.size()),
+        fmt::format("{} as y has, {} as there are parameters, and {} or none", y.size(), p.num_parameters(), h.size()));
+  for (const std::span<const float> read : {h, y, dy}) refuse_overlap(dh, read);
   const std::size_t in = options_.in, out = options_.out, nodes = graph.num_nodes();
   const std::size_t sides = graph.sides().size(), panels = 1 + sides, panel_size = packed_size(out, in);
   if (nodes == 0) return;

@@ -8,6 +8,7 @@
 
 #include "espalier/error.hpp"
 #include "espalier/message_passing.hpp"
+#include "espalier/optimizer.hpp"
 #include "espalier/random.hpp"
 #include "models/message/message_kernels.hpp"
 
@@ -22,7 +23,8 @@ Embedding::Embedding(Parameters& p, const std::string& name, std::size_t rows, s
     : rows_(rows), features_(features) {
   if (rows == 0 || features == 0 || rows > (std::size_t{1} << 31) / features)
     fail("embedding", fmt::format("{} rows x {}", rows, features), "1 or more of each, fewer than 2^31 numbers");
-  offset_ = p.tensors()[p.add(name, {rows, features})].offset;
+  tensor_ = p.add(name, {rows, features});
+  offset_ = p.tensors()[tensor_].offset;
 }
 
 void Embedding::initialize(Parameters& p, std::uint64_t seed) const {
@@ -30,10 +32,20 @@ void Embedding::initialize(Parameters& p, std::uint64_t seed) const {
   for (std::size_t i = offset_; i < offset_ + rows_ * features_; ++i) p.values()[i] = random.normal(i);
 }
 
-void Embedding::lookup(const Parameters& p, std::span<const std::uint32_t> symbols, std::span<float> out,
-                       const ThreadPool& pool) const {
+// parameters: how long the flat array is that holds the rows; floats: what belongs to the symbols.
+void Embedding::check(std::size_t parameters, std::span<const std::uint32_t> symbols, std::size_t floats) const {
+  if (parameters < offset_ + rows_ * features_)
+    fail("embedding", fmt::format("{} parameters", parameters), "the Parameters it was made in, or as many numbers");
+  if (floats != symbols.size() * features_)
+    fail("embedding", fmt::format("{} numbers", floats),
+         fmt::format("{} symbols x {} features", symbols.size(), features_));
   for (const std::uint32_t s : symbols)
     if (s >= rows_) fail("embedding", fmt::format("symbol {}", s), fmt::format("0 to {}", rows_ - 1));
+}
+
+void Embedding::lookup(const Parameters& p, std::span<const std::uint32_t> symbols, std::span<float> out,
+                       const ThreadPool& pool) const {
+  check(p.num_parameters(), symbols, out.size());
   const float* table = p.values().data() + offset_;
   pool.for_chunks(symbols.size(), 256, 0.1 * static_cast<double>(features_), [&](Chunk c) {
     for (std::size_t i = c.begin; i < c.end; ++i)
@@ -41,9 +53,10 @@ void Embedding::lookup(const Parameters& p, std::span<const std::uint32_t> symbo
   });
 }
 
-void Embedding::backward(std::span<const std::uint32_t> symbols, std::span<const float> dout,
+void Embedding::backward(const Parameters& p, std::span<const std::uint32_t> symbols, std::span<const float> dout,
                          std::span<float> gradients, const ThreadPool& pool) const {
-  if (frozen_ || symbols.empty()) return;
+  check(gradients.size(), symbols, dout.size());
+  if (frozen(p) || symbols.empty()) return;
   // Places sorted by symbol: each row has one owner.
   std::vector<std::uint32_t> starts(rows_ + 1), places(symbols.size());
   for (const std::uint32_t s : symbols) ++starts[s + 1];
@@ -66,12 +79,7 @@ void Embedding::zero_grad(Parameters& p, const ThreadPool& pool) const {
 }
 
 void Embedding::step(Parameters& p, float lr, const ThreadPool& pool) const {
-  if (frozen_) return;
-  float* w = p.values().data() + offset_;
-  const float* g = p.gradients().data() + offset_;
-  pool.for_chunks(rows_ * features_, kFlatChunk, 0.3, [&](Chunk c) {
-    for (std::size_t i = c.begin; i < c.end; ++i) w[i] -= lr * g[i];
-  });
+  sgd_step(p, offset_, offset_ + rows_ * features_, lr, pool);
 }
 
 std::uint32_t Embedding::row_of_code_point(std::uint32_t x, std::size_t rows) {
@@ -165,6 +173,9 @@ TransformBatch GraphTransformNet::batch(std::span<const NumberedGraph* const> gr
 
 std::span<const float> GraphTransformNet::encode(const TransformBatch& batch, TransformState& s,
                                                  const ThreadPool& pool) const {
+  if (batch.symbols.size() != batch.graph.num_nodes())
+    fail("graph transform net", fmt::format("{} symbols", batch.symbols.size()),
+         fmt::format("one for each of {} nodes", batch.graph.num_nodes()));
   const std::size_t size = batch.symbols.size() * options_.features;
   s.hidden.resize(layers_.size() + 1);
   s.outputs.resize(layers_.size());
@@ -245,6 +256,9 @@ double GraphTransformNet::loss(const TransformBatch& batch, std::span<const std:
 double GraphTransformNet::loss_and_gradients(const TransformBatch& batch, std::span<const std::uint32_t> edits,
                                              double scale, TransformState& s, std::span<float> gradients,
                                              const ThreadPool& pool) const {
+  if (gradients.size() != parameters_.num_parameters())
+    fail("transform loss", fmt::format("room for {} gradients", gradients.size()),
+         fmt::format("{}", parameters_.num_parameters()));
   head(batch, s, pool);
   const double loss = softmax(edits, scale, s, true);
   const std::size_t nodes = batch.symbols.size(), n = num_edits_, features = options_.features;
@@ -271,16 +285,10 @@ double GraphTransformNet::loss_and_gradients(const TransformBatch& batch, std::s
       for (std::size_t i = c.begin; i < c.end; ++i) s.dh[i] += s.dh_next[i];
     });
   }
-  embedding_.backward(batch.symbols, s.dh, gradients, pool);
+  embedding_.backward(parameters_, batch.symbols, s.dh, gradients, pool);
   return loss;
 }
 
-void GraphTransformNet::step(float lr, const ThreadPool& pool) {
-  float* w = parameters_.values().data();
-  const float* g = parameters_.gradients().data();
-  pool.for_chunks(parameters_.num_parameters(), kFlatChunk, 0.3, [&](Chunk c) {
-    for (std::size_t i = c.begin; i < c.end; ++i) w[i] -= lr * g[i];
-  });
-}
+void GraphTransformNet::step(float lr, const ThreadPool& pool) { sgd_step(parameters_, lr, pool); }
 
 }  // namespace espalier
