@@ -139,8 +139,11 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
   const std::size_t lanes = s.lanes, block_size = nodes * lanes;
   const std::size_t slots = slots_of(s.blocks), per_slot = blocks_per_slot(s.blocks);
   s.deltas.resize(s.blocks * block_size);
-  s.weight_slots.assign(slots * edges, 0.0f);
-  s.bias_slots.assign(slots * nodes, 0.0f);
+  if (!s.slots || s.slots->count() != slots || s.slot_sums.size() != edges + nodes) {
+    s.slots.emplace(slots, edges + nodes);
+    s.slot_sums.resize(edges + nodes);
+  }
+  s.slots->zero(pool);
   s.out_weights.resize(edges);
   const std::span<const float> weights = parameters_.values(kDagWeight);
   for (std::size_t k = 0; k < edges; ++k)
@@ -157,9 +160,9 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
       }
   };
   const auto run = [&](std::size_t block, std::size_t first, std::size_t last) {
-    const std::size_t slot = block / per_slot;
+    float* slot = s.slots->slot(block / per_slot).data();
     dag_backward(view, first, last, s.activations.data() + block * block_size, s.deltas.data() + block * block_size,
-                 s.weight_slots.data() + slot * edges, s.bias_slots.data() + slot * nodes);
+                 slot, slot + edges);
   };
   if (slots >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
     pool.for_chunks(s.blocks, per_slot, block_ns, [&](Chunk c) {
@@ -176,19 +179,14 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
     }
   }
 
+  std::fill(s.slot_sums.begin(), s.slot_sums.end(), 0.0f);
+  s.slots->add_to(s.slot_sums, pool);
   const std::span<float> dw = parameters_.gradients(kDagWeight), db = parameters_.gradients(kDagBias);
-  pool.for_chunks(edges, kFlatChunk / 4, static_cast<double>(slots), [&](Chunk c) {
-    for (std::size_t k = c.begin; k < c.end; ++k) {
-      float sum = s.weight_slots[k];
-      for (std::size_t slot = 1; slot < slots; ++slot) sum += s.weight_slots[slot * edges + k];
-      dw[p.graph.out_edges()[k]] += p.scale[p.graph.targets()[k]] * sum;
-    }
+  const float* sums = s.slot_sums.data();
+  pool.for_chunks(edges, kFlatChunk / 4, 2, [&](Chunk c) {
+    for (std::size_t k = c.begin; k < c.end; ++k) dw[p.graph.out_edges()[k]] += p.scale[p.graph.targets()[k]] * sums[k];
   });
-  for (std::size_t v = p.num_inputs; v < nodes; ++v) {
-    float sum = s.bias_slots[v];
-    for (std::size_t slot = 1; slot < slots; ++slot) sum += s.bias_slots[slot * nodes + v];
-    db[v - p.num_inputs] += sum;
-  }
+  for (std::size_t v = p.num_inputs; v < nodes; ++v) db[v - p.num_inputs] += sums[edges + v];
   s.ran_backward = true;
 }
 

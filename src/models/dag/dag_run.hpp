@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "espalier/aligned.hpp"
 #include "espalier/dag_nn.hpp"
+#include "espalier/gradient_slots.hpp"
 #include "models/dag/dag_kernels.hpp"
 
 namespace espalier {
@@ -47,10 +49,10 @@ struct DagNN::State {
   std::size_t batch = 0, lanes = 0, blocks = 0;
   bool ran_forward = false, ran_backward = false;
   AlignedVector<float> activations, deltas;
-  std::vector<float> outputs;         // [B][outputs]
-  AlignedVector<float> weight_slots;  // [slots][E] by place among the edges sorted by source
-  AlignedVector<float> bias_slots;    // [slots][N]
-  AlignedVector<float> out_weights;   // [E] by place
+  std::vector<float> outputs;          // [B][outputs]
+  std::optional<GradientSlots> slots;  // of [E] by place among the edges sorted by source, then [N] by rank
+  AlignedVector<float> slot_sums;      // as a slot
+  AlignedVector<float> out_weights;    // [E] by place
 
   DagView view(const Parameters& parameters) const {
     const Graph& g = plan.graph;
