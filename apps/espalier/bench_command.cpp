@@ -4,9 +4,11 @@
 
 #include <charconv>
 
+#include "bench/bench.hpp"
+#include "bench/signature.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
-#include "bench/bench.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 namespace {
@@ -25,7 +27,7 @@ std::vector<int> parse_threads(const std::string& text) {
     int value = 0;
     const auto [next, error] = std::from_chars(at, end, value);
     if (error != std::errc{} || value < 1 || value > 1024 || (next < end && *next != ',') || next + 1 == end)
-      throw CLI::ValidationError("--threads", fmt::format("got \"{}\", expected thread counts such as 1,2,4", text));
+      throw UsageError("--threads", fmt::format("got \"{}\", expected thread counts such as 1,2,4", text));
     list.push_back(value);
     at = next + 1;
   }
@@ -89,22 +91,28 @@ Json to_json(const BenchReport& report) {
   return j;
 }
 
+int run_signature(const BenchFlags& f) {
+  const ThreadPool pool(f.options.threads.empty() ? 0 : f.options.threads.back());
+  Json cases = Json::object();
+  const std::string all = signature(pool, [&](const std::string& name, const std::string& hash) {
+    f.json ? void(cases[name] = hash) : fmt::print("{:<38} {}\n", name, hash);
+  });
+  f.json ? print_json({{"cases", cases}, {"signature", all}}) : fmt::print("{}\n", all);
+  return kDone;
+}
+
 int run(const BenchFlags& f) {
   if (f.list) {
     for (const BenchCase* c : select_cases(f.options.filter)) fmt::print("{:<28} {}\n", c->name, c->unit);
     return kDone;
   }
-  if (f.signature) {
-    const std::string signature = bench_signature(ThreadPool(f.options.threads.empty() ? 0 : f.options.threads.back()));
-    f.json ? fmt::print("{}\n", Json{{"signature", signature}}.dump()) : fmt::print("{}\n", signature);
-    return kDone;
-  }
+  if (f.signature) return run_signature(f);
   const StopFlag& stop = interrupt_flag();
   const BenchReport report = bench(f.options, [&](const std::string& name, std::size_t index, std::size_t count) {
-    if (!f.quiet && !stop.raised()) fmt::print(stderr, "{}/{} {}\n", index + 1, count, name);
+    if (!f.quiet && !stop.raised()) note("{}/{} {}\n", index + 1, count, name);
     return !stop.raised();
   });
-  f.json ? fmt::print("{}\n", to_json(report).dump()) : print_table(report);
+  f.json ? print_json(to_json(report)) : print_table(report);
   if (stop.raised()) return kInterrupted;
   for (const BenchRow& r : report.rows)
     if (!r.hash_equal) return kFailed;
@@ -113,26 +121,24 @@ int run(const BenchFlags& f) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& program, int& exit_code) {
-  auto flags = std::make_shared<BenchFlags>();
-  CLI::App* command = program.add_subcommand("bench", "measure the speed of every room on this machine");
-  command->add_option("--threads", flags->threads, "thread counts to compare (default 1,2,4,... all cores)")
-      ->type_name("1,2");
-  command->add_option("--filter", flags->options.filter, "only cases whose name contains this")->type_name("NAME");
-  command->add_option("--repeat", flags->options.repeat, "samples of each case and thread count")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100'000));
-  command->add_option("--seconds", flags->options.seconds, "no new samples of a case after so long")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 86400.0));
-  command->add_flag("--list", flags->list, "list the cases");
-  command->add_flag("--signature", flags->signature, "train a small fixed set, print one hash of its weights");
-  command->add_flag("--json", flags->json, "print one JSON object");
-  command->add_flag("--quiet", flags->quiet, "do not name the cases as they run");
-  command->callback([flags, &exit_code] {
-    flags->options.threads = parse_threads(flags->threads);
-    exit_code = run(*flags);
-  });
+Command bench_command() {
+  const auto f = std::make_shared<BenchFlags>();
+  Command command{"bench", "measure the speed of every room on this machine"};
+  Fields& o = command.options;
+  o.add("threads", f->threads, "thread counts to compare (default 1,2,4,... all cores)").metavar("1,2");
+  o.add("filter", f->options.filter, "only cases whose name contains this").metavar("NAME");
+  o.add("repeat", f->options.repeat, "samples of each case and thread count", 1, 100'000);
+  o.add("seconds", f->options.seconds, "no new samples of a case after so long", 0, 86400);
+  o.add("list", f->list, "list the cases");
+  o.add("signature", f->signature, "hash what small fixed cases compute: one line per case, then one hash of all");
+  add_json(o, f->json);
+  o.add("quiet", f->quiet, "do not name the cases as they run");
+  command.keeps = f;
+  command.run = [f] {
+    f->options.threads = parse_threads(f->threads);
+    return run(*f);
+  };
+  return command;
 }
 
 }  // namespace espalier::app

@@ -1,16 +1,15 @@
 // espalier circuit MODEL: how large a trained circuit is, and what each pass of simplification leaves of it.
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "circuit_files.hpp"
 #include "commands.hpp"
-#include "netlist/gate_algebra.hpp"
 #include "espalier/verify.hpp"
-#include "base/clock.hpp"
+#include "netlist/gate_algebra.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 namespace {
-
-using Json = nlohmann::json;
 
 struct Options {
   std::string path;
@@ -65,8 +64,8 @@ void print_text(const Options& options, const Netlist& raw, const Netlist& small
   fmt::print("simplified against trained: {}\n{:.2f} s\n", describe(proof, raw), seconds);
 }
 
-void print_json(const Options& options, const Netlist& raw, const Netlist& small, const CircuitWork& work,
-                const VerifyReport& proof, double seconds) {
+void print_as_json(const Options& options, const Netlist& raw, const Netlist& small, const CircuitWork& work,
+                   const VerifyReport& proof, double seconds) {
   Json passes = Json::array(), outputs = Json::array();
   for (const SimplifyStep& step : work.simplify.steps)
     passes.push_back({{"pass", step.pass}, {"gates", step.gates}, {"active", step.active}, {"depth", step.depth}});
@@ -89,33 +88,33 @@ void print_json(const Options& options, const Netlist& raw, const Netlist& small
             {"proof", describe(proof, raw)},
             {"seconds", seconds}};
   if (work.with_abc) j["abc"] = {{"runs", work.abc.runs}, {"kept", work.abc.kept}, {"failed", work.abc.failed}};
-  fmt::print("{}\n", j.dump(-1, ' ', true, Json::error_handler_t::replace));
+  print_json(j);
 }
 
 }  // namespace
 
-void add_circuit_command(CLI::App& program, int& exit_code) {
-  CLI::App* command = program.add_subcommand("circuit", "simplify a trained circuit and count its gates");
-  auto options = std::make_shared<Options>();
-  command->add_option("model", options->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)")
-      ->required()
-      ->type_name("FILE");
-  command->add_flag("--with-abc", options->with_abc, "let Berkeley ABC rewrite it too");
-  command->add_flag("--json", options->json, "print one JSON object");
-  command->footer("Example: espalier circuit runs/life-1");
-  command->callback([options, &exit_code] {
-    const Netlist raw = load_circuit(options->path);
+Command circuit_command() {
+  const auto f = std::make_shared<Options>();
+  Command command{"circuit", "simplify a trained circuit and count its gates"};
+  command.arguments = {{"model", &f->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"}};
+  command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
+  add_json(command.options, f->json);
+  command.footer = "Example: espalier circuit runs/life-1";
+  command.keeps = f;
+  command.run = [f] {
+    const Netlist raw = load_circuit(f->path);
     CircuitWork work;
-    work.with_abc = options->with_abc;
+    work.with_abc = f->with_abc;
     const double start = seconds_now();
     const Netlist small = work.run(raw);
     const double seconds = seconds_now() - start;
     VerifyOptions limits;
     limits.seconds = 60;
     const VerifyReport proof = verify(raw, small, limits);
-    (options->json ? print_json : print_text)(*options, raw, small, work, proof, seconds);
-    exit_code = proof.verdict == VerifyReport::Verdict::kDifferent ? kFailed : kDone;
-  });
+    (f->json ? print_as_json : print_text)(*f, raw, small, work, proof, seconds);
+    return static_cast<int>(proof.verdict == VerifyReport::Verdict::kDifferent ? kFailed : kDone);
+  };
+  return command;
 }
 
 }  // namespace espalier::app

@@ -1,10 +1,11 @@
 #include "circuit_files.hpp"
 
-#include "espalier/import.hpp"
-#include "espalier/error.hpp"
+#include <filesystem>
+
 #include "base/files.hpp"
-#include "models/lattice/lattice_model.hpp"
-#include "runs/run_folder.hpp"
+#include "espalier/error.hpp"
+#include "espalier/import.hpp"
+#include "model_argument.hpp"
 
 namespace espalier::app {
 namespace {
@@ -15,12 +16,15 @@ bool looks_like_safetensors(std::string_view bytes) { return bytes.size() > 8 &&
 }  // namespace
 
 Netlist load_circuit(const std::string& path) {
-  const std::string file = RunFolder::model_file(path);
+  const std::string file = std::filesystem::is_directory(path) ? path + "/model.safetensors" : path;
   const std::string bytes = read_text(file);
   if (!looks_like_safetensors(bytes)) return import_circuit(bytes, file);
-  const LatticeModel model = load_lattice_model(file);
-  Netlist cell = model.raw_cell();
-  cell.name = model.task();
+  const LoadedModel loaded =
+      load_model(SafetensorsFile::parse(std::as_bytes(std::span(bytes.data(), bytes.size())), file), file);
+  const auto* model = dynamic_cast<const LatticeModel*>(loaded.model.get());
+  if (!model) fail("circuit", file + ", a " + loaded.model->kind(), "a logic automaton or a netlist");
+  Netlist cell = model->raw_cell();
+  cell.name = model->goal().kind();
   return cell;
 }
 

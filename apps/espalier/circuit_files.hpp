@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "synth/abc.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/simplify.hpp"
+#include "synth/abc.hpp"
 
 namespace espalier::app {
 

@@ -1,10 +1,8 @@
-// espalier eval MODEL: the validation of a trained automaton and the published trials.
-#include <fmt/format.h>
-
-#include "checks.hpp"
-#include "commands.hpp"
+// espalier eval MODEL: the validation of a trained automaton and the trials of what it learned.
 #include "base/clock.hpp"
-#include "models/lattice/trials.hpp"
+#include "commands.hpp"
+#include "model_argument.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 namespace {
@@ -18,21 +16,24 @@ struct EvalFlags {
 
 int evaluate(const EvalFlags& f) {
   const double start = seconds_now();
-  const LatticeModel model = load_lattice_model(f.model);
+  const auto model = load_lattice_model(f.model);
   const ThreadPool pool(f.threads);
-  const std::vector<Trial> trials = run_trials(model, f.trials, pool);
-  const GateCounts counts = count_gates(model.parameters.values());
+  const std::vector<Trial> trials = run_trials(*model, f.trials, pool);
   const bool solved = trials.front().exact;
+  const Json facts = json_of(model->facts());
   if (f.json) {
-    Json j = {{"model", f.model},        {"task", model.task()},
-              {"solved", solved},        {"score", trials[0].score},
-              {"gates", counts.raw},     {"active_gates", counts.active},
-              {"trials", Json::array()}, {"seconds", seconds_now() - start}};
+    Json j = facts;
+    j.update({{"model", f.model},
+              {"solved", solved},
+              {"score", trials[0].score},
+              {"trials", Json::array()},
+              {"seconds", seconds_now() - start}});
     for (const Trial& t : trials)
       j["trials"].push_back({{"name", t.name}, {"description", t.description}, {"score", t.score}, {"exact", t.exact}});
-    fmt::print("{}\n", j.dump());
+    print_json(j);
   } else {
-    fmt::print("{}: {} gates, {} active\n\n", model.task(), counts.raw, counts.active);
+    fmt::print("{}: {} gates, {} active\n\n", facts["learned"].get<std::string>(), facts["gates"].dump(),
+               facts["active_gates"].dump());
     fmt::print("{:<14} {:>10}  {:<7} {}\n", "trial", "right", "", "what");
     for (const Trial& t : trials)
       fmt::print("{:<14} {:>8.2f} %  {:<7} {}\n", t.name, 100 * t.score, t.exact ? "exact" : "", t.description);
@@ -42,22 +43,18 @@ int evaluate(const EvalFlags& f) {
 
 }  // namespace
 
-void add_eval_command(CLI::App& program, int& exit_code) {
-  auto flags = std::make_shared<EvalFlags>();
-  CLI::App* command = program.add_subcommand("eval", "validate a trained automaton and run the published trials");
-  command->add_option("model", flags->model, "a trained automaton: its run's folder or model.safetensors")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--seed", flags->trials.seed, "seed of boards, updates and damage")
-      ->capture_default_str()
-      ->check(is_seed());
-  command->add_option("--reset-steps", flags->trials.reset_steps, "steps of the trial with a reset at every step")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10'000'000));
-  command->add_option("--threads", flags->threads, "worker threads; 0 = all cores");
-  command->add_flag("--json", flags->json, "print one JSON object");
-  command->add_flag("--require-solved", flags->require_solved, "exit with 3 when the validation is not exact");
-  command->callback([flags, &exit_code] { exit_code = evaluate(*flags); });
+Command eval_command() {
+  const auto f = std::make_shared<EvalFlags>();
+  Command command{"eval", "validate a trained automaton and put it through the trials of what it learned"};
+  command.arguments = {{"model", &f->model, "a trained automaton: its run's folder or model.safetensors"}};
+  command.options.add("seed", f->trials.seed, "seed of boards, updates and damage", 0, 1.8446744073709552e19);
+  command.options.add("reset-steps", f->trials.reset_steps, "steps of the trial with a reset at every step", 1, 1e7);
+  add_threads(command.options, f->threads);
+  add_json(command.options, f->json);
+  command.options.add("require-solved", f->require_solved, "exit with 3 when the validation is not exact");
+  command.keeps = f;
+  command.run = [f] { return evaluate(*f); };
+  return command;
 }
 
 }  // namespace espalier::app

@@ -3,20 +3,17 @@
 
 #include <filesystem>
 
-#include "checks.hpp"
+#include "base/files.hpp"
 #include "circuit_files.hpp"
 #include "commands.hpp"
-#include "synth/draw.hpp"
+#include "espalier/error.hpp"
 #include "espalier/export.hpp"
 #include "espalier/verify.hpp"
-#include "espalier/error.hpp"
-#include "base/files.hpp"
-#include "runs/run_folder.hpp"
+#include "output.hpp"
+#include "synth/draw.hpp"
 
 namespace espalier::app {
 namespace {
-
-using Json = nlohmann::json;
 
 struct Options {
   std::string path, format, output, name;
@@ -69,7 +66,7 @@ Netlist prepared(const Netlist& raw, const Options& o, std::string& proof) {
 void run(const Options& o) {
   if ((o.format == "c" || o.format == "verilog") && std::filesystem::path(o.output).extension() == ".h")
     fail("export", o.output, "the name of the source file", "the header is written beside it");
-  check_output("-o", o.output, {RunFolder::model_file(o.path)});
+  check_output("-o", o.output, {o.path});
   const Netlist raw = load_circuit(o.path);
   std::string proof;
   Netlist n = prepared(raw, o, proof);
@@ -81,31 +78,35 @@ void run(const Options& o) {
     if (!o.json) fmt::print("{}  {} bytes\n", file.path, file.content.size());
   }
   if (o.json)
-    fmt::print("{}\n",
-               Json{{"files", written}, {"format", o.format}, {"proof", proof}, {"circuit", counts_json(n)}}.dump());
+    print_json({{"files", written}, {"format", o.format}, {"proof", proof}, {"circuit", counts_json(n)}});
   else
     fmt::print("{} gates, depth {}; {}\n", n.gates.size(), count_netlist(n).depth, proof);
 }
 
 }  // namespace
 
-void add_export_command(CLI::App& program, int&) {
-  CLI::App* command = program.add_subcommand(
-      "export", "write a trained circuit as C, Verilog, BLIF, AIGER, DOT, SVG, JSON or JavaScript");
-  auto options = std::make_shared<Options>();
-  command->add_option("model", options->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--to", options->format, "the format; c writes a header beside the source, verilog a testbench")
-      ->required()
-      ->check(CLI::IsMember({"c", "verilog", "blif", "aiger", "aiger-binary", "dot", "svg", "json", "js"}));
-  command->add_option("-o,--output", options->output, "where to write")->required()->type_name("FILE");
-  command->add_option("--name", options->name, "name of module and functions (default: the task)");
-  command->add_flag("--raw", options->raw, "every gate as trained");
-  command->add_flag("--with-abc", options->with_abc, "let Berkeley ABC rewrite it too");
-  command->add_flag("--json", options->json, "print one JSON object");
-  command->footer("Example: espalier export runs/life-1 --to verilog -o life.v");
-  command->callback([options] { run(*options); });
+Command export_command() {
+  const auto f = std::make_shared<Options>();
+  Command command{"export", "write a trained circuit as C, Verilog, BLIF, AIGER, DOT, SVG, JSON or JavaScript"};
+  command.arguments = {{"model", &f->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"}};
+  command.options.add(
+      "to", {[f = f.get()] { return f->format; }, [f = f.get()](const std::string& text) { f->format = text; }},
+      "the format; c writes a header beside the source, verilog a testbench",
+      {"c", "verilog", "blif", "aiger", "aiger-binary", "dot", "svg", "json", "js"});
+  command.options.add("output", f->output, "where to write").alias("o").metavar("FILE");
+  command.options.add("name", f->name, "name of module and functions (default: what was learned)");
+  command.options.add("raw", f->raw, "every gate as trained");
+  command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
+  add_json(command.options, f->json);
+  command.footer = "Example: espalier export runs/life-1 --to verilog -o life.v";
+  command.keeps = f;
+  command.run = [f] {
+    if (f->format.empty()) throw UsageError("--to", "got no format, expected one");
+    if (f->output.empty()) throw UsageError("-o", "got no file, expected where to write");
+    run(*f);
+    return static_cast<int>(kDone);
+  };
+  return command;
 }
 
 }  // namespace espalier::app

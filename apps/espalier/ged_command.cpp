@@ -5,11 +5,10 @@
 
 #include "commands.hpp"
 #include "espalier/edit_distance.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 namespace {
-
-using Json = nlohmann::json;
 
 struct GedFlags {
   std::string first, second, costs;
@@ -50,7 +49,7 @@ void ged(const GedFlags& f) {
   const EditDistanceReport r = f.budget > 0 ? edit_distance(a, b, options) : edit_bounds(a, b, options.costs);
   const double similarity = wl_similarity(a, b);
   if (f.json) {
-    fmt::print("{}\n", to_json(r, similarity).dump());
+    print_json(to_json(r, similarity));
     return;
   }
   if (r.exact)
@@ -64,19 +63,20 @@ void ged(const GedFlags& f) {
 
 }  // namespace
 
-void add_ged_command(CLI::App& program, int&) {
-  CLI::App* command = program.add_subcommand("ged", "the edit distance of two graphs (JSON or GXL files)");
-  auto flags = std::make_shared<GedFlags>();
-  command->add_option("first", flags->first, "a graph")->required()->type_name("A");
-  command->add_option("second", flags->second, "another")->required()->type_name("B");
-  command->add_option("--exact-budget", flags->budget, "seconds for the exact search; 0 = bounds only")
-      ->type_name("S")
-      ->default_str("10")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--costs", flags->costs, "e.g. node-insert=1,edge-substitute=0.5; what is not named costs 1");
-  command->add_flag("--edits", flags->edits, "list the edits");
-  command->add_flag("--json", flags->json, "print one JSON object");
-  command->callback([flags] { ged(*flags); });
+Command ged_command() {
+  const auto f = std::make_shared<GedFlags>();
+  Command command{"ged", "the edit distance of two graphs (JSON or GXL files)"};
+  command.arguments = {{"first", &f->first, "a graph"}, {"second", &f->second, "another"}};
+  command.options.add("exact-budget", f->budget, "seconds for the exact search; 0 = bounds only", 0, 1e9).metavar("S");
+  command.options.add("costs", f->costs, "e.g. node-insert=1,edge-substitute=0.5; what is not named costs 1");
+  command.options.add("edits", f->edits, "list the edits");
+  add_json(command.options, f->json);
+  command.keeps = f;
+  command.run = [f] {
+    ged(*f);
+    return static_cast<int>(kDone);
+  };
+  return command;
 }
 
 }  // namespace espalier::app

@@ -2,18 +2,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "commands.hpp"
 #include "espalier/error.hpp"
-#include "base/json.hpp"
 #include "espalier/safetensors.hpp"
-#include "runs/run_folder.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 namespace {
-
-using Json = nlohmann::json;
 
 // Metadata values that are JSON themselves are shown as such.
 Json meta_value(const std::string& text) {
@@ -44,25 +43,32 @@ void print_table(const SafetensorsFile& file) {
   fmt::print("{} values in all\n", values);
 }
 
-void print_json(const SafetensorsFile& file) {
+Json to_json(const SafetensorsFile& file) {
   Json j = {{"metadata", Json::object()}, {"tensors", Json::object()}};
   for (const auto& [key, text] : file.metadata) j["metadata"][key] = meta_value(text);
   for (const auto& [name, t] : file.tensors) j["tensors"][name] = {{"dtype", dtype_name(t.type)}, {"shape", t.shape}};
-  fmt::print("{}\n", j.dump());
+  return j;
 }
 
 }  // namespace
 
-void add_info_command(CLI::App& program, int&) {
-  CLI::App* command = program.add_subcommand("info", "tell what is in a model or checkpoint file");
-  auto path = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  command->add_option("model", *path, "a .safetensors file, or the folder of a run")->required()->type_name("FILE");
-  command->add_flag("--json", *json, "print one JSON object");
-  command->callback([path, json] {
-    const SafetensorsFile file = read_safetensors(RunFolder::model_file(*path));
-    *json ? print_json(file) : print_table(file);
-  });
+Command info_command() {
+  struct Flags {
+    std::string path;
+    bool json = false;
+  };
+  const auto f = std::make_shared<Flags>();
+  Command command{"info", "tell what is in a model or checkpoint file"};
+  command.arguments = {{"model", &f->path, "a .safetensors file, or the folder of a run"}};
+  add_json(command.options, f->json);
+  command.keeps = f;
+  command.run = [f] {
+    const bool folder = std::filesystem::is_directory(f->path);
+    const SafetensorsFile file = read_safetensors(folder ? f->path + "/model.safetensors" : f->path);
+    f->json ? print_json(to_json(file)) : print_table(file);
+    return static_cast<int>(kDone);
+  };
+  return command;
 }
 
 }  // namespace espalier::app

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 
 namespace espalier::app {
@@ -10,7 +11,7 @@ namespace {
 StopFlag flag;
 
 void on_signal(int signal) {
-  // Work stops where it can be taken up again, which may take a while. (A signal handler may write, not print.)
+  // Work stops where it can be taken up again, which may take a moment. (A signal handler may write, not print.)
   constexpr char kText[] = "\nstopping at the next good place; once more stops at once\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText, sizeof kText - 1);
   flag.raise();
@@ -21,12 +22,21 @@ void on_signal(int signal) {
 
 const StopFlag& interrupt_flag() {
   static const bool installed = [] {
-    std::signal(SIGINT, on_signal);
-    std::signal(SIGTERM, on_signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, on_signal);
     return true;
   }();
   (void)installed;
   return flag;
+}
+
+OnInterrupt::OnInterrupt(std::function<void()> stop) {
+  const StopFlag& raised = interrupt_flag();
+  watcher_ = std::jthread([&raised, stop = std::move(stop)](const std::stop_token& token) {
+    while (!token.stop_requested()) {
+      if (raised.raised()) return stop();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
 }
 
 }  // namespace espalier::app

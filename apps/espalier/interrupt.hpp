@@ -1,5 +1,9 @@
-// Ctrl-C: the first asks long work to stop in good order, the second ends the program at once.
+// Ctrl-C, and a terminal that goes away: the first signal asks long work to stop in good order, the second ends the
+// program at once.
 #pragma once
+
+#include <functional>
+#include <thread>
 
 #include "espalier/thread_pool.hpp"
 
@@ -7,5 +11,14 @@ namespace espalier::app {
 
 // Installs the handler on first use.
 const StopFlag& interrupt_flag();
+
+// Calls `stop` on a thread of its own within a few hundredths of a second of a signal.
+class OnInterrupt {
+ public:
+  explicit OnInterrupt(std::function<void()> stop);
+
+ private:
+  std::jthread watcher_;
+};
 
 }  // namespace espalier::app

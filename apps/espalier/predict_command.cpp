@@ -5,11 +5,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "checks.hpp"
-#include "commands.hpp"
 #include "base/files.hpp"
-#include "runs/run_folder.hpp"
-#include "models/dag/table_model.hpp"
+#include "commands.hpp"
+#include "model_argument.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 namespace {
@@ -40,43 +39,40 @@ std::string line_of(const TableSchema& schema, std::span<const float> y, bool pr
   return line;
 }
 
-void predict(const PredictFlags& f) {
-  check_output("-o", f.out, {f.csv, RunFolder::model_file(f.model)});
-  TableModel model = load_table_model(read_safetensors(RunFolder::model_file(f.model)));
+int predict(const PredictFlags& f) {
+  check_output("-o", f.out, {f.csv, f.model});
+  const auto model = load_model_as<TableModel>(f.model, "table");
+  const TableSchema& schema = model->schema();
   const CsvTable table = parse_csv(read_text(f.csv), f.csv);
   std::vector<std::size_t> rows(table.rows.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
-  const std::vector<float> x = model.schema.inputs_of(table, rows);
+  const std::vector<float> x = schema.inputs_of(table, rows);
   const ThreadPool pool(f.threads);
-  const std::span<const float> y = model.network.forward(x, rows.size(), pool);
-  const std::size_t width = model.schema.num_outputs();
-  std::string text = cell(model.schema.target.name);
-  if (f.probabilities && model.schema.classifies())
-    for (const std::string& word : model.schema.target.words) text += "," + cell("p(" + word + ")");
+  const std::span<const float> y = model->network().forward(x, rows.size(), pool);
+  const std::size_t width = schema.num_outputs();
+  std::string text = cell(schema.target.name);
+  if (f.probabilities && schema.classifies())
+    for (const std::string& word : schema.target.words) text += fmt::format(",{}", cell(fmt::format("p({})", word)));
   text += "\n";
   for (std::size_t r = 0; r < rows.size(); ++r)
-    text += line_of(model.schema, y.subspan(r * width, width), f.probabilities) + "\n";
-  if (f.out.empty())
-    fmt::print("{}", text);
-  else
-    write_atomically(f.out, text);
+    text += line_of(schema, y.subspan(r * width, width), f.probabilities) + "\n";
+  write_output(f.out, text);
+  return kDone;
 }
 
 }  // namespace
 
-void add_predict_command(CLI::App& program, int&) {
-  CLI::App* command = program.add_subcommand("predict", "say what a table model predicts for the rows of a CSV file");
-  auto flags = std::make_shared<PredictFlags>();
-  command->add_option("model", flags->model, "what `espalier train table` made: its run's folder or model.safetensors")
-      ->required()
-      ->type_name("MODEL");
-  command->add_option("csv", flags->csv, "rows with the columns the model was trained on")
-      ->required()
-      ->type_name("FILE.csv");
-  command->add_option("-o,--out", flags->out, "write here instead of to standard output")->type_name("FILE");
-  command->add_flag("--probabilities", flags->probabilities, "a column for every class");
-  command->add_option("--threads", flags->threads, "worker threads; 0 = all cores");
-  command->callback([flags] { predict(*flags); });
+Command predict_command() {
+  const auto f = std::make_shared<PredictFlags>();
+  Command command{"predict", "say what a table model predicts for the rows of a CSV file"};
+  command.arguments = {{"model", &f->model, "what `espalier train table` made: its run's folder or model.safetensors"},
+                       {"csv", &f->csv, "rows with the columns the model was trained on"}};
+  command.options.add("out", f->out, "write here instead of to standard output").alias("o").metavar("FILE");
+  command.options.add("probabilities", f->probabilities, "a column for every class");
+  add_threads(command.options, f->threads);
+  command.keeps = f;
+  command.run = [f] { return predict(*f); };
+  return command;
 }
 
 }  // namespace espalier::app

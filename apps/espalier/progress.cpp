@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/clock.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 namespace {
@@ -41,7 +42,7 @@ Progress::Progress(bool quiet, std::uint64_t total, std::uint64_t done_before)
 void Progress::update(std::uint64_t done, const std::string& detail) {
   if (quiet_) return;
   const double now = seconds_now(), elapsed = now - start_;
-  const double rate = elapsed > 0 ? static_cast<double>(done - before_) / elapsed : 0;
+  const double rate = elapsed > 0 ? static_cast<double>(done - std::min(before_, done)) / elapsed : 0;
   const double left = rate > 0 ? static_cast<double>(total_ - std::min(done, total_)) / rate : INFINITY;
   const std::string counts = fmt::format("{}/{}  {}  {:.3g}/s  {} left", done, total_, detail, rate, clock_text(left));
   if (terminal_) {
@@ -53,17 +54,16 @@ void Progress::update(std::uint64_t done, const std::string& detail) {
     std::string line = counts;
     const int room = terminal_columns() - kBarWidth - 2;
     if (static_cast<int>(line.size()) > room) line.resize(static_cast<std::size_t>(std::max(0, room)));
-    fmt::print(stderr, "\r\x1b[K{} {}", bar, line);
-    std::fflush(stderr);
+    note("\r\x1b[K{} {}", bar, line);
     shown_ = true;
   } else if (done * kLines / total_ != last_line_ || done == total_) {
     last_line_ = done * kLines / total_;
-    fmt::print(stderr, "{}\n", counts);
+    note("{}\n", counts);
   }
 }
 
 void Progress::clear() {
-  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  if (shown_) note("\r\x1b[K");
   shown_ = false;
 }
 

@@ -14,11 +14,13 @@ class Progress {
 
   // `detail` is shown beside the counts, e.g. "soft 3.21  hard 4".
   void update(std::uint64_t done, const std::string& detail);
+  // What was done before this program began does not count for the rate.
+  void resume_from(std::uint64_t done) { before_ = started_ ? before_ : done, started_ = true; }
   // Removes the bar, so that other text can be printed.
   void clear();
 
  private:
-  bool quiet_, terminal_, shown_ = false;
+  bool quiet_, terminal_, shown_ = false, started_ = false;
   std::uint64_t total_, before_, last_line_ = 0;
   double start_, last_draw_ = 0;
 };

@@ -5,8 +5,9 @@
 
 #include "commands.hpp"
 #include "espalier/error.hpp"
-#include "models/message/simplify_model.hpp"
-#include "runs/run_folder.hpp"
+#include "model_argument.hpp"
+#include "models/message/simplify_data.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 namespace {
@@ -17,13 +18,12 @@ struct RewriteFlags {
   bool dot = false, check = false, json = false;
 };
 
-int run_rewrite(const RewriteFlags& f) {
-  const SafetensorsFile file = read_safetensors(RunFolder::model_file(f.model));
-  const GraphTransformNet net = load_simplify_model(file);
-  const bool shares = simplify_model_shares(file);
+int rewrite_expression(const RewriteFlags& f) {
+  const auto model = load_model_as<RewriteModel>(f.model, "simplify");
+  const GraphTransformNet& net = model->net();
   const Expression input = parse_expression(f.expression);
   const std::string expected = to_text(normal_form(input, net.words()));
-  const auto [passes, settled] = rewrite(net, input, f.max_passes, shares);
+  const auto [passes, settled] = rewrite(net, input, f.max_passes, model->share());
   const std::string last = to_text(passes.back());
   const bool right = last == expected;
   if (f.json) {
@@ -31,7 +31,7 @@ int run_rewrite(const RewriteFlags& f) {
     for (const Expression& e : passes) texts.push_back(to_text(e));
     Json j = {{"passes", texts}, {"fixed_point", settled}};
     if (f.check) j.update({{"expected", expected}, {"exact", right}});
-    fmt::print("{}\n", j.dump());
+    print_json(j);
   } else if (f.dot) {
     for (std::size_t i = 0; i < passes.size(); ++i) fmt::print("{}", to_dot(passes[i], fmt::format("pass {}", i)));
   } else {
@@ -45,21 +45,19 @@ int run_rewrite(const RewriteFlags& f) {
 
 }  // namespace
 
-void add_rewrite_command(CLI::App& program, int& exit_code) {
-  CLI::App* command = program.add_subcommand("rewrite", "simplify an expression with a trained model, pass by pass");
-  auto flags = std::make_shared<RewriteFlags>();
-  command
-      ->add_option("model", flags->model, "what `espalier train simplify` made: its run's folder or model.safetensors")
-      ->required()
-      ->type_name("MODEL");
-  command->add_option("expression", flags->expression, "in prefix form, e.g. '(+ (* x 1) 0)'")
-      ->required()
-      ->type_name("EXPRESSION");
-  command->add_option("--most-passes", flags->max_passes, "give up after this many")->check(CLI::Range(1, 100000));
-  command->add_flag("--dot", flags->dot, "print the graphs for graphviz instead");
-  command->add_flag("--check", flags->check, "compare with the exact engine; exit with 3 when they differ");
-  command->add_flag("--json", flags->json, "print one JSON object");
-  command->callback([flags, &exit_code] { exit_code = run_rewrite(*flags); });
+Command rewrite_command() {
+  const auto f = std::make_shared<RewriteFlags>();
+  Command command{"rewrite", "simplify an expression with a trained model, pass by pass"};
+  command.arguments = {
+      {"model", &f->model, "what `espalier train simplify` made: its run's folder or model.safetensors"},
+      {"expression", &f->expression, "in prefix form, e.g. '(+ (* x 1) 0)'"}};
+  command.options.add("max-passes", f->max_passes, "give up after this many", 1, 100000).alias("most-passes");
+  command.options.add("dot", f->dot, "print the graphs for graphviz instead");
+  command.options.add("check", f->check, "compare with the exact engine; exit with 3 when they differ");
+  add_json(command.options, f->json);
+  command.keeps = f;
+  command.run = [f] { return rewrite_expression(*f); };
+  return command;
 }
 
 }  // namespace espalier::app

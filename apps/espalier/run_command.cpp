@@ -5,22 +5,22 @@
 #include <chrono>
 #include <thread>
 
-#include "checks.hpp"
+#include "base/clock.hpp"
+#include "base/gif.hpp"
+#include "base/hash.hpp"
+#include "base/pattern.hpp"
+#include "base/rle.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
+#include "model_argument.hpp"
+#include "output.hpp"
 #include "progress.hpp"
-#include "base/clock.hpp"
-#include "base/hash.hpp"
-#include "base/gif.hpp"
-#include "base/terminal.hpp"
-#include "models/lattice/stepper.hpp"
-#include "runs/run_folder.hpp"
 
 namespace espalier::app {
 namespace {
 
 struct RunFlags {
-  std::string model, size, damage, gif, png;
+  std::string model, size, damage, gif, png, start;
   std::uint64_t steps = 0, seed = 1;
   std::size_t reset = 0;
   double fire_rate = 0;
@@ -41,50 +41,67 @@ std::vector<long> numbers(const std::string& option, const std::string& text, ch
     char* stop = nullptr;
     list.push_back(std::strtol(part.c_str(), &stop, 10));
     if (part.empty() || *stop || list.back() < 0)
-      throw CLI::ValidationError(option,
-                                 fmt::format("got \"{}\", expected whole numbers separated by '{}'", text, separator));
+      throw UsageError(option, fmt::format("got \"{}\", expected whole numbers separated by '{}'", text, separator));
     at = end + 1;
   }
   return list;
 }
 
+// A board to begin with, from a file: an ASCII pattern or a PNG (into the first channels), or an RLE pattern (channel
+// 0).
+Pattern read_start(const std::string& path) {
+  if (!path.ends_with(".rle")) return read_pattern(path);
+  const RlePattern rle = read_rle(path);
+  Pattern pattern{rle.height, rle.width, 1, {}};
+  for (const std::uint8_t cell : rle.cells) pattern.bits.push_back(cell != 0);
+  return pattern;
+}
+
+// In the middle of a board of zeros.
+BoardState place(const Pattern& pattern, int channels, int height, int width) {
+  if (pattern.height > height || pattern.width > width)
+    throw UsageError("--start", fmt::format("got a board of {} x {}, expected one that fits in {} x {}", pattern.height,
+                                            pattern.width, height, width));
+  if (pattern.channels > channels)
+    throw UsageError(
+        "--start", fmt::format("got {} channels, expected at most {}, those of the model", pattern.channels, channels));
+  BoardState state(channels, height, width);
+  for (int c = 0; c < pattern.channels; ++c)
+    for (int y = 0; y < pattern.height; ++y)
+      for (int x = 0; x < pattern.width; ++x)
+        state.at(c, (height - pattern.height) / 2 + y, (width - pattern.width) / 2 + x) = pattern.at(c, y, x);
+  return state;
+}
+
 void parse_size(const RunFlags& f, const LatticeModel& model, int& height, int& width) {
-  const bool life = model.task() == "life";
-  height = life ? 64 : model.problem.rollout.height;
-  width = life ? 64 : model.problem.rollout.width;
+  const LatticeGoal::View view = model.goal().view(model.rollout());
+  height = view.height;
+  width = view.width;
   if (f.size.empty()) return;
   const auto list = numbers("--size", f.size, 'x');
   height = static_cast<int>(std::min(list[0], 1'000'000L));
   width = static_cast<int>(std::min(list.size() > 1 ? list[1] : list[0], 1'000'000L));
   if (list.size() > 2 || height < 1 || width < 1 || height > kMaxSide || width > kMaxSide)
-    throw CLI::ValidationError("--size",
-                               fmt::format("got \"{}\", expected N or HxW with sides of 1 to {}", f.size, kMaxSide));
-}
-
-// A pattern is judged after its trained steps and need not last; a checkerboard shows that it stays.
-std::uint64_t default_steps(const LatticeModel& model) {
-  const auto trained = static_cast<std::uint64_t>(model.problem.rollout.steps);
-  return model.task() == "life" ? 100 : model.task().starts_with("checkerboard") ? 2 * trained : trained;
+    throw UsageError("--size", fmt::format("got \"{}\", expected N or HxW with sides of 1 to {}", f.size, kMaxSide));
 }
 
 SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, const BoardState& start,
                                    std::uint64_t steps) {
   SimulatorOptions o;
-  o.periodic = model.automaton.shape().boundary == Boundary::kPeriodic;
-  o.fire_rate = f.fire_rate > 0 ? f.fire_rate : model.problem.rollout.fire_rate;
+  o.periodic = model.periodic();
+  o.fire_rate = f.fire_rate > 0 ? f.fire_rate : model.rollout().fire_rate;
   o.seed = f.seed;
   o.random_reset = f.reset;
   if (!f.damage.empty()) {
     const auto d = numbers("--damage", f.damage, ',');
     if (d.size() != 4 && d.size() != 6)
-      throw CLI::ValidationError("--damage",
-                                 fmt::format("got \"{}\", expected TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]", f.damage));
+      throw UsageError("--damage", fmt::format("got \"{}\", expected TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]", f.damage));
     const auto n = [&](std::size_t i) { return static_cast<std::size_t>(d[i]); };
     if (d[0] >= start.height || d[1] >= start.width || d[2] == 0 || d[3] == 0)
-      throw CLI::ValidationError("--damage", fmt::format("got \"{}\", expected cells of the {} x {} board", f.damage,
-                                                         start.height, start.width));
+      throw UsageError("--damage", fmt::format("got \"{}\", expected cells of the {} x {} board", f.damage,
+                                               start.height, start.width));
     if (d.size() == 6 && d[4] >= d[5])
-      throw CLI::ValidationError("--damage", fmt::format("got \"{}\", expected FROM before TO", f.damage));
+      throw UsageError("--damage", fmt::format("got \"{}\", expected FROM before TO", f.damage));
     o.dead.push_back({n(0), n(1), n(2), n(3), d.size() == 6 ? n(4) : 0, d.size() == 6 ? n(5) : steps});
   }
   return o;
@@ -102,7 +119,7 @@ class Stage {
     if (live_) {
       const Image board = view_board(model_, state);
       if (drawn_) fmt::print("{}", rewind_terminal(board));
-      fmt::print("{}", draw_in_terminal(board, {model_.problem.loss_channels >= 3}));
+      fmt::print("{}", draw_in_terminal(board, {model_.goal().loss_channels() >= 3}));
       std::fflush(stdout);
       drawn_ = true;
       if (!last) std::this_thread::sleep_for(std::chrono::milliseconds(1000 / f_.fps));
@@ -143,25 +160,25 @@ class Portion {
 };
 
 void check_pictures(const RunFlags& f) {
-  const std::string model = RunFolder::model_file(f.model);
-  check_output("--gif", f.gif, {model});
-  check_output("--png", f.png, {model});
-  if (!f.gif.empty() && f.gif == f.png)
-    throw CLI::ValidationError("--png", fmt::format("got {}, where the GIF goes", f.png));
+  check_output("--gif", f.gif, {f.model, f.start});
+  check_output("--png", f.png, {f.model, f.start});
+  if (!f.gif.empty() && f.gif == f.png) throw UsageError("--png", fmt::format("got {}, where the GIF goes", f.png));
   if (f.channels && f.gif.empty() && f.png.empty())
-    throw CLI::ValidationError("--channels", "got no picture to show them in, expected --gif or --png");
+    throw UsageError("--channels", "got no picture to show them in, expected --gif or --png");
 }
 
 int run(const RunFlags& f) {
   check_pictures(f);
-  const LatticeModel model = load_lattice_model(f.model);
+  const auto loaded = load_lattice_model(f.model);
+  const LatticeModel& model = *loaded;
   int height = 0, width = 0;
   parse_size(f, model, height, width);
-  const std::uint64_t steps = f.steps ? f.steps : default_steps(model);
+  const std::uint64_t steps = f.steps ? f.steps : model.goal().view(model.rollout()).steps;
   const ThreadPool pool(f.threads);
-  const BoardState start = start_board(model, height, width, f.seed);
+  const BoardState start = f.start.empty() ? model.start(height, width, f.seed)
+                                           : place(read_start(f.start), model.channels(), height, width);
   const SimulatorOptions options = simulator_options(f, model, start, steps);
-  const auto stepper = f.soft ? make_soft_stepper(model, start, options) : make_hard_stepper(model, start, options);
+  const auto stepper = make_stepper(model, start, options, f.soft);
   const StopFlag& stop = interrupt_flag();
   Stage stage(f, model);
   const double began = seconds_now();
@@ -189,52 +206,45 @@ int run(const RunFlags& f) {
       for (int x = 0; x < width; ++x) alive += state.at(0, y, x);
     Hasher hash;
     hash.add(std::span<const float>(state.values));
-    fmt::print("{}\n", Json{{"task", model.task()},
-                            {"height", height},
-                            {"width", width},
-                            {"steps", done},
-                            {"soft", f.soft},
-                            {"alive", alive},
-                            {"board_hash", hash.hex()},
-                            {"seconds", seconds_now() - began}}
-                           .dump());
+    print_json({{"learned", model.goal().name()},
+                {"height", height},
+                {"width", width},
+                {"steps", done},
+                {"soft", f.soft},
+                {"alive", alive},
+                {"board_hash", hash.hex()},
+                {"seconds", seconds_now() - began}});
   }
   return stop.raised() ? kInterrupted : kDone;
 }
 
 }  // namespace
 
-void add_run_command(CLI::App& program, int& exit_code) {
-  auto f = std::make_shared<RunFlags>();
-  CLI::App* c = program.add_subcommand("run", "let a trained automaton grow, in the terminal, as GIF or PNG");
-  c->add_option("model", f->model, "a trained automaton: its run's folder or model.safetensors")
-      ->required()
-      ->type_name("FILE");
-  c->add_option("--size", f->size, "board size, N or HxW (default: as trained; life 64)");
-  c->add_option("--steps", f->steps, "steps to run (default: as trained; checkerboards twice that, life 100)")
-      ->check(CLI::Range(1L, 1'000'000'000L));
-  c->add_option("--seed", f->seed, "seed of the start, of updates and of damage")
-      ->capture_default_str()
-      ->check(is_seed());
-  c->add_option("--async", f->fire_rate, "probability that a cell updates in a step (default: as trained)")
-      ->check(CLI::Range(0.001, 1.0))
-      ->type_name("RATE");
-  c->add_option("--damage", f->damage, "hold a rectangle at 0: TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]");
-  c->add_option("--reset", f->reset, "clear a random square of this side after every step")
-      ->check(CLI::Range(1, kMaxSide));
-  c->add_flag("--soft", f->soft, "soft gates as trained instead of the hard circuit");
-  c->add_option("--gif", f->gif, "write the run as an animated GIF")->type_name("FILE");
-  c->add_option("--png", f->png, "write the last board as a PNG")->type_name("FILE");
-  c->add_option("--scale", f->scale, "pixels a cell in pictures (default: so that the picture is near 384)")
-      ->check(CLI::Range(1, 64));
-  c->add_flag("--channels", f->channels, "pictures show a sheet of all channels");
-  c->add_option("--fps", f->fps, "steps a second in terminal and GIF")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100));
-  c->add_option("--threads", f->threads, "worker threads; 0 = all cores");
-  c->add_flag("--quiet", f->quiet, "draw nothing");
-  c->add_flag("--json", f->json, "print one JSON object instead of the board");
-  c->callback([f, &exit_code] { exit_code = run(*f); });
+Command run_command() {
+  const auto f = std::make_shared<RunFlags>();
+  Command c{"run", "let a trained automaton grow, in the terminal, as GIF or PNG"};
+  c.arguments = {{"model", &f->model, "a trained automaton: its run's folder or model.safetensors"}};
+  Fields& o = c.options;
+  o.add("start", f->start, "the board to begin with: a PNG, an ASCII pattern or an RLE file (default: as trained)")
+      .metavar("FILE");
+  o.add("size", f->size, "board size, N or HxW (default: as trained; a rule 64)").metavar("N|HxW");
+  o.add("steps", f->steps, "steps to run (default: as trained; checkerboards twice that, a rule 100)", 0, 1e9);
+  o.add("seed", f->seed, "seed of the start, of updates and of damage", 0, 1.8446744073709552e19);
+  o.add("async", f->fire_rate, "probability that a cell updates in a step (default: as trained)", 0, 1).metavar("RATE");
+  o.add("damage", f->damage, "hold a rectangle at 0: TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]");
+  o.add("reset", f->reset, "clear a random square of this side after every step", 0, kMaxSide);
+  o.add("soft", f->soft, "soft gates as trained instead of the hard circuit");
+  o.add("gif", f->gif, "write the run as an animated GIF").metavar("FILE");
+  o.add("png", f->png, "write the last board as a PNG").metavar("FILE");
+  o.add("scale", f->scale, "pixels per cell in pictures (0: so that the picture is near 384)", 0, 64);
+  o.add("channels", f->channels, "pictures show a sheet of all channels");
+  o.add("fps", f->fps, "steps per second in terminal and GIF", 1, 100);
+  add_threads(o, f->threads);
+  o.add("quiet", f->quiet, "draw nothing");
+  o.add("json", f->json, "print one JSON object instead of the board");
+  c.keeps = f;
+  c.run = [f] { return run(*f); };
+  return c;
 }
 
 }  // namespace espalier::app

@@ -1,160 +1,274 @@
 // espalier train TASK [options]: trains a task into a run folder; --resume continues one.
-#include <fmt/format.h>
+#include <map>
 
-#include <cstdio>
-
-#include "checks.hpp"
+#include "base/clock.hpp"
 #include "commands.hpp"
-#include "interrupt.hpp"
-#include "progress.hpp"
-#include "task_options.hpp"
-#include "train_flags.hpp"
 #include "espalier/error.hpp"
-#include "runs/seeds.hpp"
+#include "espalier/run.hpp"
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "progress.hpp"
 
 namespace espalier::app {
 namespace {
 
-void add_run_flags(CLI::App& command, TrainFlags& f) {
-  command.add_option("--threads", f.threads, "worker threads; 0 = all cores. Results do not depend on it")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1024).description(""));
-  command
-      .add_option("--checkpoint-every", f.session.checkpoint_every, "epochs between checkpoints; 0 = every few seconds")
-      ->type_name("N")
-      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
-  command.add_flag("--quiet", f.quiet, "no progress");
-  command.add_flag("--json", f.json, "print one JSON object on standard output at the end");
-  command.add_flag("--timing", f.timing, "show where the time of an epoch goes");
-  command.add_flag("--require-solved", f.require_solved, "exit with 3 when the task is not solved");
+struct TrainFlags {
+  int threads = 0;
+  RunOptions run;
+  bool quiet = false, json = false, timing = false, require_solved = false;
+  std::string resume;
+  std::uint64_t more_steps = 0;
+  bool list = false;
+};
+
+void add_run_flags(Fields& options, TrainFlags& f) {
+  add_threads(options, f.threads);
+  options.add("checkpoint-every", f.run.checkpoint_every, "steps between checkpoints; 0 = every few seconds", 0, 1e12);
+  options.add("quiet", f.quiet, "no progress");
+  options.add("json", f.json, "print one JSON object on standard output at the end");
+  options.add("timing", f.timing, "show where the time of a step goes");
+  options.add("require-solved", f.require_solved, "exit with 3 when the task is not solved");
 }
 
-void print_timing(const Trainer& trainer, std::uint64_t epochs) {
-  const PhaseSeconds& p = trainer.phases();
-  const double total = p.forward + p.backward + p.reduction + p.optimizer;
-  const auto line = [&](const char* name, double seconds) {
-    fmt::print(stderr, "  {:<10} {:8.3f} ms an epoch {:6.1f} %\n", name, seconds * 1e3 / static_cast<double>(epochs),
-               100 * seconds / total);
-  };
-  if (epochs == 0 || total <= 0) return;
-  fmt::print(stderr, "time of an epoch:\n");
-  line("forward", p.forward);
-  line("backward", p.backward);
-  line("reduction", p.reduction);
-  line("optimizer", p.optimizer);
-}
+// Progress of one seed or of many, made from the run's events.
+class TrainProgress {
+ public:
+  TrainProgress(const RunConfig& config, bool quiet)
+      : quiet_(quiet),
+        seeds_(config.seeds),
+        steps_(config.train.steps),
+        bar_(quiet, config.train.steps * config.seeds) {}
 
-std::string detail(const Trainer& t) {
-  const TrainState& s = t.state();
-  return fmt::format("loss {:.4g}  validation {:.4g}  score {:.2f}%  best {:.2f}%", s.loss, s.last.loss,
-                     100 * s.last.score, 100 * s.best.score);
-}
-
-// What the task itself reports (test sets, baselines), one value a line: "test.model.fixed_point  1".
-void print_report(const Json& j, const std::string& path) {
-  if (j.is_object()) {
-    for (const auto& [key, value] : j.items()) print_report(value, path.empty() ? key : path + "." + key);
-  } else {
-    fmt::print("  {:<36} {}\n", path, j.is_number_float() ? fmt::format("{:.4g}", j.get<double>()) : j.dump());
+  void operator()(const RunEvent& event) {
+    using Kind = RunEvent::Kind;
+    if (event.kind == Kind::kMessage) {
+      bar_.clear();
+      note("{}\n", event.text);
+      return;
+    }
+    if (event.kind != Kind::kStep && event.kind != Kind::kEvaluated && event.kind != Kind::kSeedStarted &&
+        event.kind != Kind::kSeedEnded)
+      return;
+    Row& row = rows_[event.seed];
+    const TrainState& state = event.trainer->state();
+    row.steps = event.kind == Kind::kSeedEnded ? steps_ : state.step;
+    row.score = state.best.score;
+    row.solved = state.best.solved;
+    row.ended = event.kind == Kind::kSeedEnded;
+    if (event.kind == Kind::kSeedStarted) bar_.resume_from(done());
+    if (!quiet_) bar_.update(done(), seeds_ == 1 ? detail(state) : detail());
   }
+  void clear() { bar_.clear(); }
+
+ private:
+  struct Row {
+    std::uint64_t steps = 0;
+    double score = 0;
+    bool solved = false, ended = false;
+  };
+  static constexpr std::size_t kShownSeeds = 8;  // more do not fit in a line
+
+  std::uint64_t done() const {
+    std::uint64_t total = 0;
+    for (const auto& [seed, row] : rows_) total += row.steps;
+    return total;
+  }
+  static std::string detail(const TrainState& s) {
+    return fmt::format("loss {:.4g}  validation {:.4g}  score {:.2f}%  best {:.2f}%", s.loss, s.last.loss,
+                       100 * s.last.score, 100 * s.best.score);
+  }
+  std::string detail() const {
+    std::string text;
+    std::size_t solved = 0, running = 0;
+    double best = 0;
+    for (const auto& [seed, row] : rows_) {
+      text += row.solved ? fmt::format(" {}:solved", seed) : fmt::format(" {}:{:.1f}%", seed, 100 * row.score);
+      solved += row.solved;
+      running += !row.ended;
+      best = std::max(best, row.score);
+    }
+    if (rows_.size() <= kShownSeeds) return "seeds" + text;
+    return fmt::format("{} seeds running, {} solved, best {:.2f}%", running, solved, 100 * best);
+  }
+
+  bool quiet_;
+  std::uint64_t seeds_, steps_;
+  Progress bar_;
+  std::map<std::uint64_t, Row> rows_;
+};
+
+void print_timing(const RunReport& report) {
+  PhaseSeconds sum;
+  std::uint64_t steps = 0;
+  for (const SeedReport& r : report.seeds) {
+    sum.data += r.phases.data;
+    sum.forward += r.phases.forward;
+    sum.backward += r.phases.backward;
+    sum.reduction += r.phases.reduction;
+    sum.optimizer += r.phases.optimizer;
+    sum.evaluation += r.phases.evaluation;
+    steps += r.phase_steps;
+  }
+  const std::pair<const char*, double> phases[] = {{"data", sum.data},           {"forward", sum.forward},
+                                                   {"backward", sum.backward},   {"reduction", sum.reduction},
+                                                   {"optimizer", sum.optimizer}, {"evaluation", sum.evaluation}};
+  double total = 0;
+  for (const auto& [name, seconds] : phases) total += seconds;
+  if (steps == 0 || total <= 0) return;
+  note("time of a step, over {} steps:\n", steps);
+  for (const auto& [name, seconds] : phases)
+    if (seconds > 0)
+      note("  {:<10} {:9.3f} ms {:6.1f} %\n", name, seconds * 1e3 / static_cast<double>(steps), 100 * seconds / total);
 }
 
-void print_result(const Session& session, const Json& j) {
-  fmt::print(
-      "{} {}: {} after {} epochs in {} ({:.2f} ms an epoch)\n", j["task"].get<std::string>(),
-      fmt::format("seed {}", j["seed"].get<std::uint64_t>()),
-      j["solved"].get<bool>() ? "solved" : fmt::format("not solved, score {:.2f} %", 100 * j["score"].get<double>()),
-      j["epochs"].get<std::uint64_t>(), clock_text(j["seconds"]), j["ms_per_epoch"].get<double>());
-  fmt::print("weights {}\nmodel   {}\n", j["weights_hash"].get<std::string>(),
-             session.folder().file("model.safetensors"));
-  if (const auto own = j.find(j["task"].get<std::string>()); own != j.end()) print_report(*own, {});
+Json summary(const Run& run, const RunReport& report, int threads) {
+  const SeedReport& best = report.best();
+  Json j = {{"task", run.config().task},
+            {"seed", best.seed},
+            {"steps", best.steps},
+            {"best_step", best.best_step},
+            {"threads", threads},
+            {"soft_loss", best.loss},
+            {"score", best.score},
+            {"validation_loss", best.validation_loss},
+            {"solved", best.solved},
+            {"outcome", report.interrupted ? outcome_name(Outcome::kInterrupted) : best.outcome},
+            {"seconds", best.seconds},
+            {"ms_per_step", best.steps > 0 ? best.seconds * 1e3 / static_cast<double>(best.steps) : 0.0},
+            {"wall_seconds", report.seconds},
+            {"num_parameters", best.num_parameters},
+            {"weights_hash", best.weights_hash},
+            {"model", run.folder() + "/model.safetensors"},
+            {"peak_rss_mb", peak_rss_mb()},
+            {"report", json_of(best.facts)}};
+  if (report.seeds.size() == 1) return j;
+  j["seeds"] = Json::array();
+  for (const SeedReport& r : report.seeds)
+    j["seeds"].push_back({{"seed", r.seed},
+                          {"steps", r.steps},
+                          {"score", r.score},
+                          {"validation_loss", r.validation_loss},
+                          {"solved", r.solved},
+                          {"outcome", r.outcome},
+                          {"weights_hash", r.weights_hash}});
+  return j;
 }
 
-RunFolder open_folder(const Json& wanted, const TrainFlags& f) {
-  if (!f.resume.empty()) return RunFolder::open(f.resume);
-  const Json config = checked_config(wanted);
-  find_task(config["task"].get<std::string>()).make(config, config_seed(config));  // impossible ones fail here
-  const std::string path = f.out.empty() ? fmt::format("runs/{}-{}", config["task"].get<std::string>(), f.seed) : f.out;
-  return create_run(path, config, f.force);
+void print_result(const Run& run, const RunReport& report) {
+  const SeedReport& best = report.best();
+  if (report.seeds.size() > 1) {
+    fmt::print("{:>6} {:>8} {:>9} {:>16}  {:<12} {}\n", "seed", "steps", "score", "validation loss", "outcome",
+               "weights");
+    for (const SeedReport& r : report.seeds)
+      fmt::print("{:>6} {:>8} {:>8.2f}% {:>16.6g}  {:<12} {}\n", r.seed, r.steps, 100 * r.score, r.validation_loss,
+                 r.outcome, r.weights_hash);
+  }
+  fmt::print("{} seed {}: {} after {} steps in {} ({:.2f} ms per step)\n", run.config().task, best.seed,
+             best.solved ? "solved" : fmt::format("not solved, score {:.2f} %", 100 * best.score), best.steps,
+             clock_text(report.seeds.size() > 1 ? report.seconds : best.seconds),
+             best.steps > 0 ? best.seconds * 1e3 / static_cast<double>(best.steps) : 0.0);
+  fmt::print("weights {}\nmodel   {}/model.safetensors\n", best.weights_hash, run.folder());
+  for (const auto& [name, value] : best.facts)
+    fmt::print("  {:<36} {}\n", name,
+               std::visit(
+                   [](const auto& v) {
+                     if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>)
+                       return fmt::format("{:.4g}", v);
+                     else
+                       return fmt::format("{}", v);
+                   },
+                   value));
 }
 
-int train(const Json& wanted, const TrainFlags& f) {
-  const StopFlag& stop = interrupt_flag();
-  const ThreadPool pool(f.threads);
-  RunFolder folder = open_folder(wanted, f);
-  if (parse_config(folder.config(), folder.file("config.json")).at("seeds") > 1) return train_many(folder, pool, f);
-  Session session(std::move(folder), pool, f.session);
-  const Trainer& trainer = session.trainer();
-  const std::uint64_t first = session.first_epoch();
-  Progress progress(f.quiet, trainer.options().epochs, first);
-  progress.update(first, "the first epoch");
-  const Outcome outcome = session.run([&](const Trainer& t, bool) {
-    progress.update(t.state().epoch, detail(t));
-    return !stop.raised();
-  });
+// A seed that failed is told of, and is a failure of the whole.
+bool print_failures(const RunReport& report) {
+  bool failed = false;
+  for (const SeedReport& r : report.seeds) {
+    if (!r.error) continue;
+    failed = true;
+    try {
+      std::rethrow_exception(r.error);
+    } catch (const std::exception& e) {
+      note("espalier: seed {} failed: {}\n", r.seed, e.what());
+    }
+  }
+  return failed;
+}
+
+int train(Run run, const TrainFlags& f) {
+  ThreadPool pool(f.threads);
+  TrainProgress progress(run.config(), f.quiet);
+  run.listen([&](const RunEvent& event) { progress(event); });
+  const OnInterrupt on_interrupt([&run] { run.control().stop(); });
+  const RunReport report = run.train(pool);
   progress.clear();
-  const Json summary = session.summary(outcome);
-  if (f.timing) print_timing(trainer, trainer.state().epoch - first);
+  const bool failed = print_failures(report);
+  if (f.timing) print_timing(report);
   if (f.json)
-    fmt::print("{}\n", summary.dump());
-  else if (outcome != Outcome::kInterrupted)
-    print_result(session, summary);
-  if (outcome == Outcome::kInterrupted) {
-    fmt::print(stderr, "interrupted after epoch {}; continue with: espalier train --resume {}\n", trainer.state().epoch,
-               session.folder().path());
+    print_json(summary(run, report, pool.threads()));
+  else if (!report.interrupted)
+    print_result(run, report);
+  if (report.interrupted) {
+    note("interrupted{}; continue with: espalier train --resume {}\n",
+         report.seeds.size() == 1 ? fmt::format(" after step {}", report.best().steps) : "", run.folder());
     return kInterrupted;
   }
-  return f.require_solved && !summary["solved"].get<bool>() ? kUnsolved : kDone;
+  if (failed) return kFailed;
+  return f.require_solved && !report.best().solved ? kUnsolved : kDone;
 }
 
-void print_list() {
-  for (const auto& task : all_tasks()) fmt::print("{:<20} {}\n", task->name(), task->summary());
+Command task_command(const Task& task) {
+  struct Own {
+    explicit Own(const Task& t) : config(t) {}
+    TrainFlags flags;
+    RunConfig config;
+  };
+  const auto own = std::make_shared<Own>(task);
+  Command command{task.name, task.summary};
+  add_run_flags(command.options, own->flags);
+  command.options.add("out", own->flags.run.folder, "run folder (default runs/TASK-SEED)").metavar("DIR");
+  command.options.add("force", own->flags.run.force, "replace a run that is in the folder");
+  command.options.append(own->config.fields());
+  command.keeps = own;
+  command.run = [own] {
+    RunOptions options = own->flags.run;
+    if (options.folder.empty()) options.folder = fmt::format("runs/{}-{}", own->config.task, own->config.seed);
+    return train(Run::create(own->config, options), own->flags);
+  };
+  return command;
 }
 
 }  // namespace
 
-void add_train_command(CLI::App& program, int& exit_code) {
-  auto flags = std::make_shared<TrainFlags>();
-  CLI::App* train_app = program.add_subcommand("train", "train a task, or continue a run");
-  train_app->footer("espalier train --list shows the tasks, espalier train TASK --help their options.");
-  train_app->add_flag("--list", flags->list, "list the tasks");
-  train_app->add_option("--resume", flags->resume, "continue the run in this folder")->type_name("DIR");
-  add_run_flags(*train_app, *flags);
-  train_app->require_subcommand(0, 1);
-  for (const auto& task : all_tasks()) {
-    CLI::App* command = train_app->add_subcommand(task->name(), task->summary());
-    command->group("Tasks");
-    add_run_flags(*command, *flags);
-    command->add_option("--out", flags->out, "run folder (default runs/TASK-SEED)")
-        ->type_name("DIR")
-        ->check(CLI::Validator([](std::string& text) { return text.empty() ? "got an empty name" : ""; }, ""));
-    command->add_flag("--force", flags->force, "replace a run that is in the folder");
-    command->add_option("--seed", flags->seed, "seed of wiring, data and noise")
-        ->default_str("1")
-        ->type_name("N")
-        ->check(is_seed());
-    const auto config = add_task_options(*command, *task);
-    command->callback([flags, config, &exit_code] {
-      (*config)["seed"] = flags->seed;
-      exit_code = train(*config, *flags);
-    });
-  }
-  // So that a task that does not exist is named as such; set last, because commands added later inherit it.
-  train_app->allow_extras();
-  train_app->callback([train_app, flags, &exit_code] {
-    if (!train_app->get_subcommands().empty()) return;
-    for (const std::string& word : train_app->remaining()) {
-      if (word.starts_with("-")) throw CLI::ExtrasError({word});
-      as_usage([&] { find_task(word); });
+Command train_command() {
+  const auto flags = std::make_shared<TrainFlags>();
+  Command command{"train", "train a task, or continue a run"};
+  command.footer = "espalier train --list shows the tasks, espalier train TASK --help their options.";
+  command.what_commands_are = "Tasks";
+  command.options.add("list", flags->list, "list the tasks");
+  command.options.add("resume", flags->resume, "continue the run in this folder").metavar("DIR");
+  command.options.add("train-steps", flags->more_steps, "with --resume: train up to so many steps in all", 0, 1e9)
+      .alias("epochs");
+  add_run_flags(command.options, *flags);
+  for (const Task& task : all_tasks()) command.commands.push_back(task_command(task));
+  command.unknown = [](const std::string& word) {
+    try {
+      find_task(word);
+    } catch (const Error& e) {
+      throw UsageError("train", fmt::format("{}; espalier train --list shows them", e.what()));
     }
+  };
+  command.keeps = flags;
+  command.run = [flags] {
     if (flags->list) {
-      print_list();
-    } else if (!flags->resume.empty()) {
-      exit_code = train({}, *flags);
-    } else {
-      throw CLI::ValidationError("train", "got no task, expected one; hint: espalier train --list shows them");
+      for (const Task& task : all_tasks()) fmt::print("{:<20} {}\n", task.name, task.summary);
+      return static_cast<int>(kDone);
     }
-  });
+    if (flags->resume.empty())
+      throw UsageError("train", "got no task, expected one; hint: espalier train --list shows them");
+    return train(Run::resume(flags->resume, flags->run, flags->more_steps), *flags);
+  };
+  return command;
 }
 
 }  // namespace espalier::app

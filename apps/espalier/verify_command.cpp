@@ -4,11 +4,11 @@
 #include "circuit_files.hpp"
 #include "commands.hpp"
 #include "espalier/verify.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 namespace {
 
-using Json = nlohmann::json;
 using Verdict = VerifyReport::Verdict;
 
 struct Options {
@@ -43,30 +43,31 @@ Json to_json(const VerifyReport& report, const Netlist& first) {
 
 }  // namespace
 
-void add_verify_command(CLI::App& program, int& exit_code) {
-  CLI::App* command = program.add_subcommand("verify", "prove that two circuits compute the same function");
-  auto options = std::make_shared<Options>();
-  command->add_option("first", options->first, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)")
-      ->required()
-      ->type_name("A");
-  command->add_option("second", options->second, "another")->required()->type_name("B");
-  command->add_option("--seconds", options->seconds, "give up on SAT proofs after so long (0: never)")
-      ->check(CLI::NonNegativeNumber);
-  command->add_flag("--json", options->json, "print one JSON object");
-  command->footer(
+Command verify_command() {
+  const auto f = std::make_shared<Options>();
+  Command command{"verify", "prove that two circuits compute the same function"};
+  command.arguments = {{"first", &f->first, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"},
+                       {"second", &f->second, "another"}};
+  command.options.add("seconds", f->seconds, "give up on SAT proofs after so long (0: never)", 0, 1e9);
+  add_json(command.options, f->json);
+  command.footer =
       "Exit code 0: proved equal, 1: different, or an error (on standard error), 3: undecided.\n"
-      "Example: espalier verify runs/life-1 life.blif");
-  command->callback([options, &exit_code] {
-    const Netlist first = load_circuit(options->first), second = load_circuit(options->second);
+      "Example: espalier verify runs/life-1 life.blif";
+  command.keeps = f;
+  command.run = [f] {
+    const Netlist first = load_circuit(f->first), second = load_circuit(f->second);
     VerifyOptions limits;
-    limits.seconds = options->seconds;
+    limits.seconds = f->seconds;
     const VerifyReport report = verify(first, second, limits);
-    if (options->json)
-      fmt::print("{}\n", to_json(report, first).dump(-1, ' ', true, Json::error_handler_t::replace));
+    if (f->json)
+      print_json(to_json(report, first));
     else
       fmt::print("{}\n", describe(report, first));
-    exit_code = report.verdict == Verdict::kEqual ? kDone : report.verdict == Verdict::kDifferent ? kFailed : kUnsolved;
-  });
+    return static_cast<int>(report.verdict == Verdict::kEqual       ? kDone
+                            : report.verdict == Verdict::kDifferent ? kFailed
+                                                                    : kUnsolved);
+  };
+  return command;
 }
 
 }  // namespace espalier::app

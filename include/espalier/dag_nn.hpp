@@ -1,7 +1,7 @@
 // A network whose shape is any directed acyclic graph: one weight per edge, a bias and an activation per node.
 //   z_v = b_v + s_v sum_{u->v} w_uv a_u,   a_v = f_v(z_v),   s_v = 1 or 1/sqrt(fan_in(v));  a_v = sample for inputs
 // A batch of B samples runs as B lanes through the same graph. Gradients add up over calls until zero_grad().
-//
+// Example:
 //   DagNN network = DagNN::layered({2, 8, 1}, {.hidden = Activation::kTanh, .seed = 7});
 //   for (int step = 0; step < 1000; ++step) {
 //     const std::span<const float> y = network.forward({0, 0, 0, 1, 1, 0, 1, 1}, 4);  // four samples of two inputs
@@ -210,6 +210,7 @@ class DagNN {
   // needs the flat arrays, which moves weights and gradients; call apply_edits with the optimizer before that to move
   // its state too.
   Parameters& parameters();
+  const Parameters& parameters() const;  // an Error while edits wait
   void apply_edits(Optimizer* optimizer = nullptr);
   // Where an edge's weight and a node's bias are in the flat arrays of parameters(), until the next edit.
   std::size_t weight_index(EdgeId edge);
@@ -221,9 +222,12 @@ class DagNN {
   void restore_edge(EdgeId id, NodeId from, NodeId to, float weight);
   void reserve_ids(NodeId next_node, EdgeId next_edge);
 
-  // --- Files. Gradients are not kept.
+  // --- Files: tensors "dag.*". Gradients are not kept. The shape alone has ids, kinds, edges and flags; a network made
+  // from it has weights and biases of 0.
   void save(SafetensorsFile& file) const;
   static DagNN load(const SafetensorsFile& file);
+  void save_shape(SafetensorsFile& file) const;
+  static DagNN load_shape(const SafetensorsFile& file);
 
  private:
   struct State;

@@ -1,11 +1,11 @@
 // Graph edit distance: the cheapest way to turn one labelled graph into another by inserting, deleting and
 // relabelling nodes and edges. Exact by branch and bound within a budget; bounds when the budget ends.
-//
+// Example:
 //   const LabelledGraph a{.labels = {"C", "O"}, .edges = {{0, 1, "double"}}};
 //   const LabelledGraph b{.labels = {"C", "N"}, .edges = {{0, 1, "single"}}};
 //   const EditDistanceReport r = edit_distance(a, b, {.max_nodes = 100'000});
-//   if (r.exact && r.distance == 2)  // a node and an edge get other labels
-//     for (const GraphEdit& edit : r.edits) puts(to_text(edit).c_str());
+//   const bool two_relabelled = r.exact && r.distance == 2;
+//   const std::string first = to_text(r.edits.at(0));  // relabel node 1 "O" as "N" (1')
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Graphs: Graph is the shape alone, built once for fast walks both ways; LabelledGraph has texts on nodes and edges, as
 // files do. Networks and the edit distance are made on them.
-//
+// Example:
 //   const Graph path(3, {{0, 1}, {1, 2}});                                  // three nodes in a row
 //   const std::uint32_t before_one = path.sources()[path.in_offsets()[1]];  // 0, the first of the edges into node 1
 //   const std::vector<std::uint32_t> level = dag_levels(path);              // 0, 1, 2

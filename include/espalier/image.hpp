@@ -1,4 +1,9 @@
-// A small RGB picture, and PNG in and out.
+// A small RGB picture: PNG in and out, and drawn in a terminal, two rows of pixels to a line of text.
+// Example:
+//   Image image(8, 8, {255, 255, 255});
+//   image.set(0, 0, {255, 0, 0});
+//   write_png("corner.png", enlarge(image, 16));
+//   const std::string text = draw_in_terminal(image, {.colour = true});
 #pragma once
 
 #include <cstddef>
@@ -49,5 +54,15 @@ Image decode_png(std::span<const std::byte> bytes, std::string_view what);
 
 void write_png(const std::string& path, const Image& image);  // atomic
 Image read_png(const std::string& path);
+
+struct TerminalOptions {
+  bool colour = false;  // 24-bit escape codes; without, a pixel is on when its brightest part is from half its range
+};
+
+// Lines of half blocks, (height + 1) / 2 of them, each ended by a newline.
+std::string draw_in_terminal(const Image& image, const TerminalOptions& options = {});
+
+// Goes back up over what was drawn, so that the next drawing covers it.
+std::string rewind_terminal(const Image& image);
 
 }  // namespace espalier

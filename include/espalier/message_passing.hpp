@@ -2,6 +2,8 @@
 // kinds of edges, and GraphTransformNet, which puts them together and says something about every node of any labelled
 // graph.
 //
+// Pools come last and may be left out: then the calling thread does the work. Results are the same bits for any pool.
+// Example:
 //   const LabelledGraph ring{.labels = {"C", "C", "O"}, .edges = {{0, 1, "-"}, {1, 2, "-"}, {2, 0, "="}}};
 //   GraphTransformNet net(Vocabulary({"C", "O"}), Vocabulary({"-", "="}), 2, {.features = 8, .layers = 2}, 1);
 //   const TransformBatch batch = net.batch(std::span(&ring, 1));
@@ -13,8 +15,6 @@
 //     net.step(0.1f);
 //   }
 //   const std::vector<std::uint32_t> said = net.predict_edits(batch, state);
-//
-// Pools come last and may be left out: then the calling thread does the work. Results are the same bits for any pool.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,13 @@
 #include <vector>
 
 #include "espalier/aligned.hpp"
-#include "espalier/gradient_slots.hpp"
 #include "espalier/graph.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/thread_pool.hpp"
 
 namespace espalier {
+
+class Fields;
 
 // V rows of D numbers, one row per symbol. A description and a place in a Parameters object, which is handed in.
 class Embedding {
@@ -212,6 +213,7 @@ struct TransformOptions {
   bool layer_norm = true;
   Activation activation = Activation::kRelu;
 };
+Fields fields_of(TransformOptions& options);
 
 // A graph with its labels looked up, ready to be batched again and again.
 struct NumberedGraph {

@@ -1,10 +1,12 @@
-// SGD with momentum and AdamW. Clipping, moments and weights are one pass over memory.
+// SGD with momentum and AdamW, and how the learning rate moves. Clipping, moments and weights are one pass over memory.
+//
+//   Optimizer optimizer({.kind = OptimizerKind::kAdamW, .weight_decay = 0.01f}, parameters.num_parameters());
+//   const Schedule schedule{.kind = ScheduleKind::kCosine, .lr = 0.05};
+//   optimizer.step(parameters, schedule.at(step, total_steps), pool);
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "espalier/aligned.hpp"
 #include "espalier/parameters.hpp"
@@ -13,7 +15,6 @@
 namespace espalier {
 
 enum class OptimizerKind { kSgd, kAdamW };
-OptimizerKind optimizer_kind(std::string_view name);  // "sgd" or "adamw"
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdamW;
@@ -52,6 +53,21 @@ class Optimizer {
 void sgd_step(Parameters& parameters, float lr, const ThreadPool& pool = calling_thread());
 void sgd_step(Parameters& parameters, std::size_t begin, std::size_t end, float lr,
               const ThreadPool& pool = calling_thread());
+
+// How the learning rate moves over the steps of a run: warm-up, then constant, step or cosine.
+enum class ScheduleKind { kConstant, kStep, kCosine };
+
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::kConstant;
+  double lr = 0.01;                 // the highest rate
+  double final_fraction = 0.0;      // cosine: rate at the end, as a fraction of lr
+  std::uint64_t step_every = 1000;  // step: multiply by gamma after this many steps
+  double gamma = 0.5;
+  std::uint64_t warmup = 0;  // linear rise over the first steps
+
+  // The rate of step `step` (0-based) out of `total`.
+  float at(std::uint64_t step, std::uint64_t total) const;
+};
 
 // The numbers of Optimizer::step in separate plain passes: what the tests compare the fused pass with.
 void reference_step(const OptimizerOptions& options, std::uint64_t step, float lr, std::span<float> values,

@@ -78,4 +78,28 @@ class Parameters {
 // How many floats one chunk of a flat pass handles: 64 KiB an array, so that a chunk's arrays stay in L2.
 inline constexpr std::size_t kFlatChunk = 16 * 1024;
 
+// Private gradient arrays for chunks that run in parallel, summed afterwards in a fixed tree over slot numbers: the one
+// reduction of gradients in the library. The number of slots comes from the problem, never from the number of threads,
+// and a slot never holds parts of two samples.
+//
+//   GradientSlots slots(count, parameters.num_parameters());
+//   slots.zero(pool);
+//   pool.for_chunks(count, 1, 1e5, [&](Chunk c) { backward(sample[c.index], slots.slot(c.index)); });
+//   slots.add_to(parameters.gradients(), pool);
+class GradientSlots {
+ public:
+  GradientSlots(std::size_t slots, std::size_t floats);
+
+  std::size_t count() const { return slots_; }
+  std::span<float> slot(std::size_t index) { return std::span(data_).subspan(index * stride_, floats_); }
+
+  void zero(const ThreadPool& pool);
+  // total[i] += tree sum over slots of slot[i]: neighbouring slots first, then pairs of pairs, and so on.
+  void add_to(std::span<float> total, const ThreadPool& pool) const;
+
+ private:
+  std::size_t slots_, floats_, stride_;
+  AlignedVector<float> data_;  // [slots][stride]
+};
+
 }  // namespace espalier

@@ -1,5 +1,11 @@
-// The worker pool. Work is cut into chunks that depend on the problem alone, never on the number of
+// The thread pool. Work is cut into chunks that depend on the problem alone, never on the number of
 // workers, and every chunk writes only what it owns: so results are the same bits for any thread count.
+// Example:
+//   const ThreadPool pool;  // all cores
+//   std::vector<float> squares(100'000);
+//   pool.for_chunks(squares.size(), 4096, 1.0, [&](Chunk c) {
+//     for (std::size_t i = c.begin; i < c.end; ++i) squares[i] = static_cast<float>(i) * static_cast<float>(i);
+//   });
 #pragma once
 
 #include <algorithm>
@@ -13,10 +19,12 @@ namespace espalier {
 
 class WorkerThreads;
 
-// Raised by Ctrl-C or by whoever wants a computation to end early; checked between chunks.
+// Raised, from any thread or a signal handler, by whoever wants a computation to end early; checked between chunks. A
+// loop that was cancelled can be run again once the flag is cleared: so it serves for pausing, too.
 class StopFlag {
  public:
   void raise() { raised_.store(true, std::memory_order_relaxed); }
+  void clear() { raised_.store(false, std::memory_order_relaxed); }
   bool raised() const { return raised_.load(std::memory_order_relaxed); }
 
  private:
@@ -45,7 +53,6 @@ class ThreadPool {
   // Cuts `items` into chunks of `chunk_size` (the last may be shorter) and runs body(Chunk) for each, in
   // any order, on any worker. `item_ns` is a rough cost of one item: work too small to pay for waking a
   // worker stays on this thread. Throws what a body throws; throws Cancelled once `stop` is raised.
-  //   pool.for_chunks(rows, 64, 200, [&](Chunk c) { for (auto i = c.begin; i < c.end; ++i) f(i); });
   template <class Body>
   void for_chunks(std::size_t items, std::size_t chunk_size, double item_ns, Body&& body) const {
     if (items == 0) return;
@@ -75,10 +82,24 @@ class ThreadPool {
     return parts[0];
   }
 
-  // The flag is watched, not owned; null means never stop.
-  void watch(const StopFlag* stop) { stop_ = stop; }
-  const StopFlag* watched() const { return stop_; }
+  // The flag is watched, not owned; null means never stop. May be called while loops are running: they see the new
+  // flag at their next chunk.
+  void watch(const StopFlag* stop) { stop_.store(stop, std::memory_order_release); }
+  const StopFlag* watched() const { return stop_.load(std::memory_order_acquire); }
   void check_stop() const;
+
+  // While one of these lives, loops of the pool run to their end whatever the flag says: for work that must be done
+  // whole or not at all.
+  class Uninterrupted {
+   public:
+    explicit Uninterrupted(const ThreadPool& pool) : pool_(pool) { ++pool_.uninterrupted_; }
+    ~Uninterrupted() { --pool_.uninterrupted_; }
+    Uninterrupted(const Uninterrupted&) = delete;
+    Uninterrupted& operator=(const Uninterrupted&) = delete;
+
+   private:
+    const ThreadPool& pool_;
+  };
 
   // Below this much work (a few wake-ups of a sleeping worker) one thread is faster than two.
   static constexpr double kWorthWakingNs = 20'000;
@@ -87,7 +108,8 @@ class ThreadPool {
   void run_parallel(std::size_t chunks, const std::function<void(std::size_t)>& run) const;
 
   int threads_, workers_;
-  const StopFlag* stop_ = nullptr;
+  std::atomic<const StopFlag*> stop_{nullptr};
+  mutable std::atomic<int> uninterrupted_{0};
   std::unique_ptr<WorkerThreads> worker_threads_;
 };
 

@@ -1,40 +1,107 @@
-// The one training loop, for lattices and graphs alike:
-// mini-batches -> gradients (each objective cuts its batch into fixed chunks and sums their slots in a fixed
-// tree) -> clip and optimizer in one pass -> evaluation now and then, the best weights kept.
+// The one training loop, for lattices and graphs alike, and what it trains. A step: mini-batches -> gradients (each
+// objective cuts its batch into fixed chunks and sums their slots in a fixed tree) -> clip and optimizer in one pass ->
+// evaluation now and then, the best weights kept.
+//
+//   struct Line : Objective { ... };          // parameters(), accumulate(), evaluate(), snapshot()
+//   Line line;
+//   const ThreadPool pool;                    // all cores; the result does not depend on how many
+//   Trainer trainer(line, {.steps = 200}, pool);
+//   trainer.run([](const Trainer&, bool) { return true; });
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "espalier/thread_pool.hpp"
-#include "espalier/objective.hpp"
+#include "espalier/fields.hpp"
 #include "espalier/optimizer.hpp"
-#include "espalier/schedule.hpp"
+#include "espalier/parameters.hpp"
+#include "espalier/safetensors.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier {
 
-struct TrainOptions {
-  std::uint64_t epochs = 100;     // optimizer steps
-  std::uint64_t accumulate = 1;   // mini-batches whose gradients are added up for one step
-  std::uint64_t eval_every = 10;  // epochs between evaluations; the last epoch is always evaluated
-  std::uint64_t patience = 0;     // give up after this many evaluations without a better one; 0 = never
-  bool until_solved = false;      // stop at the first evaluation that is solved
-  OptimizerOptions optimizer;
-  Schedule schedule;
+class Model;
+
+// Named figures for reports, in the order they are shown; dots nest: "test.accuracy".
+using Facts = std::vector<std::pair<std::string, FieldValue>>;
+
+// Where the time of a step went; filled in by objectives and the trainer.
+struct PhaseSeconds {
+  double data = 0, forward = 0, backward = 0, reduction = 0, optimizer = 0, evaluation = 0;
 };
 
-// All that changes while training, beside the objective's weights: what a checkpoint keeps.
+// One judgement of the current weights.
+struct Evaluation {
+  double score = 0;     // fraction right, the larger the better
+  bool solved = false;  // nothing left to learn on the validation set
+  double loss = 0;      // validation loss; for logic tasks the hard loss; breaks ties of score
+  std::vector<std::pair<std::string, double>> extra = {};  // further columns of the metrics, always the same ones
+
+  // Higher score wins, then lower loss.
+  bool better_than(const Evaluation& other) const {
+    return score != other.score ? score > other.score : loss < other.loss;
+  }
+};
+
+// Anything that can add the gradients of a mini-batch to its Parameters and judge itself.
+class Objective {
+ public:
+  virtual ~Objective() = default;
+
+  virtual Parameters& parameters() = 0;
+
+  // Adds the gradients of mini-batch number `batch` to parameters().gradients() and returns its loss. A pure
+  // function of (weights, state, batch): the same bits for any pool. May be cancelled through the pool and called
+  // again.
+  virtual double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) = 0;
+
+  virtual Evaluation evaluate(const ThreadPool& pool) = 0;
+
+  // Called before the first accumulate of a step: temperature, noise and other things that follow a plan.
+  // `progress` is step / total steps, `last_loss` the loss of the step before (NaN before the first). A cancelled
+  // step is begun again: changes of weights or state must happen once per step number.
+  virtual void begin_step(std::uint64_t /*step*/, double /*progress*/, double /*last_loss*/) {}
+
+  // What changes in training but is not trained (a growing topology, a pool of boards), as tensors of the checkpoint.
+  virtual SafetensorsFile state() const { return {}; }
+  virtual void restore_state(const SafetensorsFile& /*state*/) {}
+
+  // A model of its own with these weights and this state: what is saved, shown and hardened while training goes on.
+  // weights: in the order of parameters().values().
+  virtual std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const = 0;
+
+  // Figures for the end of training: test sets, baselines, gate counts. `best` is a snapshot of this objective.
+  virtual Facts report(const Model& /*best*/, const ThreadPool& /*pool*/) const { return {}; }
+};
+
+struct TrainOptions {
+  std::uint64_t steps = 100;      // optimizer steps
+  std::uint64_t accumulate = 1;   // mini-batches whose gradients are added up for one step
+  std::uint64_t eval_every = 10;  // steps between evaluations; the last step is always evaluated
+  std::uint64_t patience = 0;     // give up after this many evaluations without a better one; 0 = never
+  bool until_solved = false;      // stop at the first evaluation that is solved
+  OptimizerOptions optimizer = {};
+  Schedule schedule = {};
+};
+Fields fields_of(TrainOptions& options);
+
+// All that changes while training, beside the objective's weights and state: what a checkpoint keeps.
 struct TrainState {
-  std::uint64_t epoch = 0;                                 // steps done
-  double loss = std::numeric_limits<double>::quiet_NaN();  // soft loss of the last step
+  std::uint64_t step = 0;                                  // steps done
+  double loss = std::numeric_limits<double>::quiet_NaN();  // of the last step, soft for logic tasks
   Evaluation last, best;
-  std::uint64_t best_epoch = 0;
+  std::uint64_t best_step = 0;
   std::uint64_t evaluations_since_best = 0;
-  bool evaluated = false;
-  double seconds = 0;  // over all sessions of the run
-  AlignedVector<float> best_values;
+  bool evaluated = false;            // at least once ...
+  std::uint64_t evaluated_step = 0;  // ... after this many steps
+  double seconds = 0;                // over all sessions of the run
+  AlignedVector<float> best_values;  // the weights of the best evaluation ...
+  SafetensorsFile best_state;        // ... and the objective's state with them
 };
 
 enum class Outcome { kRunning, kFinished, kSolved, kHopeless, kInterrupted };
@@ -44,10 +111,11 @@ class Trainer {
  public:
   Trainer(Objective& objective, const TrainOptions& options, const ThreadPool& pool);
 
-  // Called after every epoch, with true when that epoch was evaluated; returning false ends the run.
+  // Called after every step, with true when that step was evaluated; returning false ends the run.
   using Watcher = std::function<bool(const Trainer&, bool evaluated)>;
-  // Runs until an end is reached. Throws Error when the loss is no longer finite; the state then is that
-  // of the last good epoch.
+  // Runs until an end is reached. Throws Error when the loss is no longer finite; the state then is that of the last
+  // good step. A raised stop flag of the pool interrupts between chunks of work: the unfinished step counts for
+  // nothing, and run() can go on from there.
   Outcome run(const Watcher& watcher);
   // One optimizer step; what run() repeats.
   void step();
@@ -55,6 +123,8 @@ class Trainer {
   void evaluate();
   // An Error when any weight is NaN or infinite: such weights are neither judged nor saved.
   void check_weights() const;
+  // The best model so far; an Error before the first evaluation.
+  std::unique_ptr<Model> best_model() const;
 
   Objective& objective() const { return objective_; }
   const TrainOptions& options() const { return options_; }
@@ -65,6 +135,7 @@ class Trainer {
 
  private:
   Outcome ended() const;
+  bool evaluation_due() const;
 
   Objective& objective_;
   TrainOptions options_;
@@ -73,8 +144,5 @@ class Trainer {
   TrainState state_;
   PhaseSeconds phases_;
 };
-
-// Higher score wins, then lower loss.
-bool better(const Evaluation& a, const Evaluation& b);
 
 }  // namespace espalier

@@ -1,4 +1,4 @@
-// Private to the core room: what a thread does between two looks at a variable that another thread will change.
+// What a thread does between two looks at a variable that another thread will change.
 #pragma once
 
 #if defined(__x86_64__) || defined(__i386__)

@@ -1,6 +1,11 @@
+// Error messages, and the small text helpers of the readers that write them.
 #include "espalier/error.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
 
 namespace espalier {
 namespace {
@@ -31,6 +36,25 @@ void fail(std::string_view op, std::string_view got, std::string_view expected, 
   std::string message = fmt::format("[{}] got {}, expected {}", one_line(op), one_line(got), one_line(expected));
   if (!hint.empty()) message += "; hint: " + one_line(hint);
   throw Error(message);
+}
+
+std::string shown(char letter) {
+  return letter > ' ' && letter < 127 ? fmt::format("'{}'", letter)
+                                      : fmt::format("byte 0x{:02x}", static_cast<unsigned char>(letter));
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
 }  // namespace espalier

@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "espalier/error.hpp"
 #include "base/files.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {

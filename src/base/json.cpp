@@ -8,6 +8,8 @@ namespace espalier {
 
 using Json = nlohmann::json;
 
+static constexpr std::size_t kMaxShown = 60;
+
 Json parse_json(std::string_view text, std::string_view what) {
   const auto check_depth = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > kMaxJsonDepth)
@@ -28,8 +30,12 @@ std::string shown_json(const Json& value) {
   if (value.is_array()) return fmt::format("an array of {}", value.size());
   if (value.is_object()) return fmt::format("an object of {}", value.size());
   const std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
-  constexpr std::size_t kMaxShown = 60;
   return text.size() > kMaxShown ? text.substr(0, kMaxShown) + "..." : text;
+}
+
+std::string in_quotes(std::string_view text) {
+  const std::string shown(text.substr(0, kMaxShown));
+  return Json(shown).dump(-1, ' ', true, Json::error_handler_t::replace) + (text.size() > kMaxShown ? "..." : "");
 }
 
 }  // namespace espalier

@@ -15,5 +15,7 @@ nlohmann::json parse_json(std::string_view text, std::string_view what);
 
 // A value for an error message: short, one line, and arrays and objects only by their kind.
 std::string shown_json(const nlohmann::json& value);
+// A name out of a file for an error message: in quotes, shortened, with control characters escaped.
+std::string in_quotes(std::string_view text);
 
 }  // namespace espalier

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "espalier/error.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {
@@ -21,11 +22,6 @@ Pattern blank(int height, int width, int channels) {
   return p;
 }
 
-std::string shown(char letter) {
-  return letter > ' ' && letter < 127 ? fmt::format("'{}'", letter)
-                                      : fmt::format("byte 0x{:02x}", static_cast<unsigned char>(letter));
-}
-
 // Lines without their ends; blank lines at the end of the text do not count.
 std::vector<std::string_view> lines_of(std::string_view text, std::string_view what) {
   std::vector<std::string_view> lines;
@@ -34,11 +30,7 @@ std::vector<std::string_view> lines_of(std::string_view text, std::string_view w
     if (lines.size() == kMaxPatternSide)
       fail("pattern", fmt::format("{} with more than {} lines", what, kMaxPatternSide),
            fmt::format("at most {0} x {0} cells", kMaxPatternSide));
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.push_back(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    lines.push_back(take_line(text));
   }
   return lines;
 }

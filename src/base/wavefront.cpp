@@ -11,7 +11,7 @@
 namespace espalier {
 namespace {
 
-constexpr int kPatience = 1000;  // looks around before a worker with nothing to do lets others have its core
+constexpr int kSpinRounds = 1000;  // before a worker that finds nothing to do lets others have its core
 
 // How far one chunk has come. `begun` runs ahead of `done` while a worker is at it.
 struct alignas(64) Progress {
@@ -19,9 +19,9 @@ struct alignas(64) Progress {
 };
 
 // One run, shared by the workers.
-class Tide {
+class RunState {
  public:
-  Tide(const std::vector<std::vector<std::uint32_t>>& neighbours, std::size_t steps)
+  RunState(const std::vector<std::vector<std::uint32_t>>& neighbours, std::size_t steps)
       : neighbours_(neighbours), steps_(steps), progress_(std::make_unique<Progress[]>(neighbours.size())) {}
 
   struct Claim {
@@ -66,7 +66,7 @@ Wavefront::Wavefront(std::vector<std::vector<std::uint32_t>> neighbours) : neigh
 }
 
 void Wavefront::run(std::size_t steps, double chunk_ns, const ThreadPool& pool,
-                const std::function<void(std::size_t, std::size_t)>& body) const {
+                    const std::function<void(std::size_t, std::size_t)>& body) const {
   const auto workers = std::min(static_cast<std::size_t>(pool.workers()), chunks());
   const double step_ns = chunk_ns * static_cast<double>(chunks());
   // Chunks so small that a step is short spend their time on looking at each other.
@@ -78,15 +78,15 @@ void Wavefront::run(std::size_t steps, double chunk_ns, const ThreadPool& pool,
       }
     return;
   }
-  Tide tide(neighbours_, steps);
+  RunState state(neighbours_, steps);
   // Each worker keeps to its own part, whose data are in the cache of its core, as long as it may.
   pool.for_chunks(workers, 1, step_ns * static_cast<double>(steps), [&](Chunk worker) {
     const std::size_t first = chunks() * worker.index / workers, last = chunks() * (worker.index + 1) / workers;
-    for (int idle = 0; !tide.over();) {
-      std::optional<Tide::Claim> claim = tide.claim(first, last);
-      if (!claim) claim = tide.claim(0, chunks());
+    for (int idle = 0; !state.over();) {
+      std::optional<RunState::Claim> claim = state.claim(first, last);
+      if (!claim) claim = state.claim(0, chunks());
       if (!claim) {
-        if (++idle < kPatience)
+        if (++idle < kSpinRounds)
           cpu_pause();
         else
           std::this_thread::yield();
@@ -97,10 +97,10 @@ void Wavefront::run(std::size_t steps, double chunk_ns, const ThreadPool& pool,
         pool.check_stop();
         body(claim->step, claim->chunk);
       } catch (...) {
-        tide.fail();
+        state.fail();
         throw;
       }
-      tide.finish(*claim);
+      state.finish(*claim);
     }
   });
 }

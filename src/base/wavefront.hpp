@@ -1,5 +1,6 @@
-// Steps over chunks that need only their neighbours' results of the step before, as cells of a lattice do. Where a loop
-// a step would make all wait for the slowest at the end of each, here a chunk goes on as soon as its neighbours allow.
+// Steps over chunks that need only their neighbours' results of the step before, as cells of a lattice do. Where one
+// loop per step would make all wait for the slowest at the end of each, here a chunk goes on as soon as its neighbours
+// allow.
 #pragma once
 
 #include <cstddef>

@@ -8,8 +8,6 @@
 
 #include "base/clock.hpp"
 #include "espalier/error.hpp"
-#include "base/hash.hpp"
-#include "runs/config.hpp"
 #include "espalier/trainer.hpp"
 
 namespace espalier {
@@ -19,7 +17,6 @@ constexpr double kSampleSeconds =
     0.02;  // a sample repeats the run until it is about this long: short, so that some are undisturbed
 constexpr int kFewestSamples = 3;
 constexpr double kQuickReference = 0.1;  // seconds of one run up to which a reference is sampled as often as the case
-constexpr int kSignatureEpochs = 30;
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -142,8 +139,7 @@ std::vector<const BenchCase*> select_cases(const std::string& filter) {
   std::vector<const BenchCase*> cases;
   for (const BenchCase& c : all_bench_cases())
     if (c.name.find(filter) != std::string::npos) cases.push_back(&c);
-  if (cases.empty())
-    fail("bench", fmt::format("--filter {}", filter), "a part of a case's name", "espalier bench --list shows them");
+  if (cases.empty()) fail("bench", fmt::format("the filter \"{}\"", filter), "a part of a case's name");
   return cases;
 }
 
@@ -162,28 +158,6 @@ BenchReport bench(const BenchOptions& given, const BenchWatcher& watcher) {
     for (BenchRow& row : run_case(*cases[i], options, pools, report.limits)) report.rows.push_back(std::move(row));
   }
   return report;
-}
-
-std::string bench_signature(const ThreadPool& pool) {
-  const Json set[] = {{{"task", "checkerboard-small"}, {"seed", 1}, {"epochs", kSignatureEpochs}},
-                      {{"task", "simplify"},
-                       {"seed", 1},
-                       {"epochs", kSignatureEpochs},
-                       {"train-examples", 200},
-                       {"validation-examples", 50},
-                       {"test-examples", 0},
-                       {"deep-examples", 0},
-                       {"depth", 3},
-                       {"features", 16}}};
-  Hasher all;
-  for (const Json& wanted : set) {
-    const Json config = checked_config(wanted);
-    const auto objective = find_task(config.at("task").get<std::string>()).make(config, config_seed(config));
-    Trainer trainer(*objective, train_options(config), pool);
-    trainer.run([](const Trainer&, bool) { return true; });
-    all.add(objective->parameters().hash());
-  }
-  return all.hex();
 }
 
 }  // namespace espalier

@@ -44,8 +44,4 @@ using BenchWatcher = std::function<bool(const std::string& name, std::size_t ind
 std::vector<const BenchCase*> select_cases(const std::string& filter);  // an Error when there is none
 BenchReport bench(const BenchOptions& options, const BenchWatcher& watcher);
 
-// Trains a small fixed set of tasks in memory; one hash of all their weights. A change of it means that the
-// numerics changed.
-std::string bench_signature(const ThreadPool& pool);
-
 }  // namespace espalier

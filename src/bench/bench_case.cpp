@@ -2,25 +2,24 @@
 
 #include <limits>
 
-#include "runs/config.hpp"
-#include "espalier/optimizer.hpp"
 #include "bench/bench_makers.hpp"
+#include "espalier/optimizer.hpp"
 
 namespace espalier {
 namespace {
 
 struct Training {
-  explicit Training(const Json& config)
-      : options(train_options(config)),
-        objective(find_task(config.at("task").get<std::string>()).make(config, config_seed(config))),
+  explicit Training(const RunConfig& config)
+      : options(config.train),
+        objective(config.make_objective()),
         optimizer(options.optimizer, objective->parameters().num_parameters()) {}
 
-  void epoch(const ThreadPool& pool) {
+  void step(const ThreadPool& pool) {
     Parameters& parameters = objective->parameters();
-    objective->begin_step(steps, 0, loss);  // every epoch as in the beginning of training
+    objective->begin_step(steps, 0, loss);  // every step as in the beginning of training
     parameters.zero_grad(pool);
     loss = objective->accumulate(steps, pool, phases);
-    optimizer.step(parameters, options.schedule.at(steps, options.epochs), pool);
+    optimizer.step(parameters, options.schedule.at(steps, options.steps), pool);
     ++steps;
   }
 
@@ -47,13 +46,12 @@ const BenchList& all_bench_cases() {
   return cases;
 }
 
-BenchBody training_body(const Json& config, int result_epochs) {
-  const Json full = checked_config(config);
-  const auto training = std::make_shared<Training>(full);
-  return {[training](const ThreadPool& pool) { training->epoch(pool); },
-          [full, result_epochs](const ThreadPool& pool) {
-            Training fresh(full);
-            for (int i = 0; i < result_epochs; ++i) fresh.epoch(pool);
+BenchBody training_body(const RunConfig& config, int result_steps) {
+  const auto training = std::make_shared<Training>(config);
+  return {[training](const ThreadPool& pool) { training->step(pool); },
+          [config, result_steps](const ThreadPool& pool) {
+            Training fresh(config);
+            for (int i = 0; i < result_steps; ++i) fresh.step(pool);
             return fresh.objective->parameters().hash();
           }};
 }

@@ -1,14 +1,14 @@
 // One benchmark of `espalier bench`: a piece of work with its own unit, the least the machine must do for it,
 // a hash that shows that the result does not depend on threads, and, where there is one, the plain scalar
-// twin. Each room keeps its cases in one file, src/tasks/bench_ROOM.cpp.
+// twin. Each room keeps its cases in one file, src/ROOM/*_bench.cpp.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "espalier/run.hpp"
 #include "espalier/thread_pool.hpp"
-#include "tasks/task.hpp"
 
 namespace espalier {
 
@@ -41,8 +41,8 @@ using BenchList = std::vector<BenchCase>;
 // All cases, in the order of `espalier bench --list`.
 const BenchList& all_bench_cases();
 
-// A body that trains a task one epoch a run: zero_grad, gradients of a fresh mini-batch, optimizer step.
-// Its result is the hash of the weights after `result_epochs` epochs from the start.
-BenchBody training_body(const Json& config, int result_epochs = 3);
+// A body that trains a task one step per run: zero_grad, gradients of a fresh mini-batch, optimizer step.
+// Its result is the hash of the weights after `result_steps` steps from the start.
+BenchBody training_body(const RunConfig& config, int result_steps = 3);
 
 }  // namespace espalier

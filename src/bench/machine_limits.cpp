@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "espalier/aligned.hpp"
 #include "base/clock.hpp"
+#include "espalier/aligned.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/machine_limits.cpp"

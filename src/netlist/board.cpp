@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "espalier/error.hpp"
 #include "base/hash.hpp"
+#include "espalier/error.hpp"
 #include "espalier/random.hpp"
 
 namespace espalier {

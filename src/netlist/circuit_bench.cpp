@@ -3,19 +3,20 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "synth/child_process.hpp"
-#include "synth/work_folder.hpp"
-#include "netlist/cell.hpp"
-#include "netlist/evaluate.hpp"
-#include "espalier/export.hpp"
-#include "espalier/import.hpp"
-#include "espalier/simplify.hpp"
-#include "espalier/simulator.hpp"
-#include "espalier/error.hpp"
-#include "base/hash.hpp"
 #include "base/files.hpp"
+#include "base/hash.hpp"
 #include "bench/bench_makers.hpp"
 #include "bench/trained_life.hpp"
+#include "espalier/error.hpp"
+#include "espalier/export.hpp"
+#include "espalier/import.hpp"
+#include "espalier/random.hpp"
+#include "espalier/simplify.hpp"
+#include "espalier/simulator.hpp"
+#include "netlist/cell.hpp"
+#include "netlist/evaluate.hpp"
+#include "synth/child_process.hpp"
+#include "synth/work_folder.hpp"
 
 namespace espalier {
 namespace {

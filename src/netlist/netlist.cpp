@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "synth/export_names.hpp"
-#include "netlist/gate_algebra.hpp"
 #include "espalier/error.hpp"
+#include "netlist/gate_algebra.hpp"
+#include "synth/export_names.hpp"
 
 namespace espalier {
 

@@ -64,8 +64,8 @@ HWY_AFTER_NAMESPACE();
 
 #include <algorithm>
 
-#include "espalier/simulator.hpp"
 #include "espalier/error.hpp"
+#include "espalier/simulator.hpp"
 
 namespace espalier {
 

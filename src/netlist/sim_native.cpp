@@ -176,8 +176,7 @@ class Generator {
 
 bool fits(const std::vector<SimPlace>& places) {
   for (const SimPlace& place : places)
-    if (place.bytes - 32 != static_cast<std::int32_t>(place.bytes - 32) || place.bytes > kMaxDisplacement)
-      return false;
+    if (place.bytes - 32 != static_cast<std::int32_t>(place.bytes - 32) || place.bytes > kMaxDisplacement) return false;
   return true;
 }
 

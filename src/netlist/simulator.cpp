@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <array>
 
+#include "base/scratch.hpp"
+#include "espalier/error.hpp"
+#include "netlist/cell.hpp"
+#include "netlist/fire_mask.hpp"
 #include "netlist/sim_interpreter.hpp"
 #include "netlist/sim_native.hpp"
 #include "netlist/sim_program.hpp"
 #include "netlist/sim_sharing.hpp"
 #include "netlist/sim_shift.hpp"
-#include "netlist/cell.hpp"
-#include "espalier/error.hpp"
-#include "netlist/fire_mask.hpp"
-#include "base/scratch.hpp"
 
 namespace espalier {
 namespace {

@@ -1,9 +1,9 @@
 // Depth-first topological sort with an explicit stack: circuits may be deeper than the machine's.
 #include <fmt/format.h>
 
-#include "netlist/gate_algebra.hpp"
-#include "espalier/netlist.hpp"
 #include "espalier/error.hpp"
+#include "espalier/netlist.hpp"
+#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 

@@ -1,20 +1,23 @@
 #include "runs/checkpoint.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
-#include "espalier/error.hpp"
+#include "base/hash.hpp"
 #include "base/json.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr const char* kFormat = "espalier checkpoint 2";
+constexpr const char* kSeal = "seal";
+constexpr const char *kState = "state/", *kBestState = "best_state/";  // before the names of the objective's tensors
 
 // JSON knows no infinity and no NaN; a resumed run must compare with them all the same.
 Json number(double value) {
@@ -26,6 +29,12 @@ double number_from(const Json& j) {
   if (!j.is_string()) return j.get<double>();
   const double infinity = std::numeric_limits<double>::infinity();
   return j == "inf" ? infinity : j == "-inf" ? -infinity : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::uint64_t count_from(const Json& state, const char* key) {
+  const Json& value = state.at(key);
+  if (!value.is_number_unsigned()) fail("restore checkpoint", fmt::format("{} as {}", value.dump(), key), "a count");
+  return value.get<std::uint64_t>();
 }
 
 Json to_json(const Evaluation& e) {
@@ -40,98 +49,120 @@ Evaluation evaluation_from(const Json& j) {
   return e;
 }
 
-void copy_into(std::span<float> target, const SafetensorsFile& file, const std::string& name) {
-  const std::vector<float> values = file.floats(name);
-  if (values.size() != target.size())
-    fail("restore checkpoint", fmt::format("{} values in \"{}\"", values.size(), name),
-         fmt::format("{}", target.size()), "the checkpoint belongs to another model or configuration");
-  std::copy(values.begin(), values.end(), target.begin());
+// Over the whole content: every tensor with its name and shape, and all metadata but the seal itself.
+std::string seal_of(const SafetensorsFile& file) {
+  SafetensorsFile open = file;
+  open.metadata.erase(kSeal);
+  const std::vector<std::byte> bytes = open.serialize();
+  return Hasher().add(bytes.data(), bytes.size()).hex();
 }
 
-constexpr const char* kFormat = "espalier checkpoint 1";
+void add_state(SafetensorsFile& file, const std::string& prefix, const SafetensorsFile& state) {
+  for (const auto& [name, tensor] : state.tensors) file.tensors[prefix + name] = tensor;
+  for (const auto& [key, value] : state.metadata) file.metadata[prefix + key] = value;
+}
+
+SafetensorsFile state_from(const SafetensorsFile& file, const std::string& prefix) {
+  SafetensorsFile state;
+  for (const auto& [name, tensor] : file.tensors)
+    if (name.starts_with(prefix)) state.tensors[name.substr(prefix.size())] = tensor;
+  for (const auto& [key, value] : file.metadata)
+    if (key.starts_with(prefix)) state.metadata[key.substr(prefix.size())] = value;
+  return state;
+}
+
+std::vector<float> values_of(const SafetensorsFile& file, const std::string& name, std::size_t count, bool finite) {
+  std::vector<float> values = file.floats(name);
+  if (values.size() != count)
+    fail("restore checkpoint", fmt::format("{} values in \"{}\"", values.size(), name), fmt::format("{}", count),
+         "the checkpoint belongs to another model or configuration");
+  if (finite && !std::ranges::all_of(values, [](float v) { return std::isfinite(v); }))
+    fail("restore checkpoint", fmt::format("values in \"{}\" that are no finite numbers", name), "weights");
+  return values;
+}
+
+void check_notes(const SafetensorsFile& file, const CheckpointNotes& expected) {
+  if (file.meta("format") != kFormat)
+    fail("restore checkpoint", fmt::format("format \"{}\"", file.meta("format")), fmt::format("\"{}\"", kFormat),
+         "a run of another version cannot go on; start it anew");
+  if (file.meta(kSeal) != seal_of(file))
+    fail("restore checkpoint", "a file that does not match its own seal", "an unchanged one", "the file is damaged");
+  if (file.meta("config_hash") != expected.config_hash)
+    fail("resume", "a checkpoint that was made with another config.json", "one made with this config",
+         "restore config.json, or start anew");
+}
 
 }  // namespace
 
-SafetensorsFile make_checkpoint(Trainer& trainer, bool finished) {
+SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes) {
   SafetensorsFile file;
   const TrainState& s = trainer.state();
-  Parameters& p = trainer.objective().parameters();
+  const Parameters& p = trainer.objective().parameters();
   const auto flat = [&](const char* name, std::span<const float> values) { file.add(name, {values.size()}, values); };
   flat("weights", p.values());
   flat("first_moment", trainer.optimizer().first_moment());
   flat("second_moment", trainer.optimizer().second_moment());
   flat("best_weights", s.best_values);
-  const Json state = {{"epoch", s.epoch},
+  add_state(file, kState, trainer.objective().state());
+  add_state(file, kBestState, s.best_state);
+  const Json state = {{"step", s.step},
                       {"optimizer_steps", trainer.optimizer().steps()},
                       {"loss", number(s.loss)},
                       {"last", to_json(s.last)},
                       {"best", to_json(s.best)},
-                      {"best_epoch", s.best_epoch},
+                      {"best_step", s.best_step},
                       {"evaluations_since_best", s.evaluations_since_best},
                       {"evaluated", s.evaluated},
-                      {"seconds", s.seconds},
-                      {"finished", finished},
-                      {"weights_hash", p.hash()}};
-  file.metadata = {{"format", kFormat}, {"state", state.dump()}};
+                      {"evaluated_step", s.evaluated_step},
+                      {"seconds", number(s.seconds)},
+                      {"finished", notes.finished}};
+  file.metadata["format"] = kFormat;
+  file.metadata["state"] = state.dump();
+  file.metadata["config_hash"] = notes.config_hash;
+  file.metadata["inputs_hash"] = notes.inputs_hash;
+  file.metadata[kSeal] = seal_of(file);
   return file;
 }
 
-bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file) {
-  if (file.meta("format") != kFormat)
-    fail("restore checkpoint", fmt::format("format \"{}\"", file.meta("format")), fmt::format("\"{}\"", kFormat));
+bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const CheckpointNotes& expected) {
+  check_notes(file, expected);
+  if (file.meta("inputs_hash") != expected.inputs_hash)
+    fail("resume", "data files that have changed since the checkpoint was made", "the files this run began with",
+         "restore them, or start a new run");
   Parameters& p = trainer.objective().parameters();
-  TrainState& s = trainer.state();
-  copy_into(p.values(), file, "weights");
-  copy_into(trainer.optimizer().first_moment(), file, "first_moment");
-  copy_into(trainer.optimizer().second_moment(), file, "second_moment");
+  Optimizer& optimizer = trainer.optimizer();
   try {
     const Json state = parse_json(file.meta("state"), "the state of a checkpoint");
-    if (state.at("weights_hash") != p.hash())
-      fail("restore checkpoint", "weights of another hash", state.at("weights_hash").get<std::string>(),
-           "the file is damaged or belongs to another model");
-    s.epoch = state.at("epoch");
-    trainer.optimizer().set_steps(state.at("optimizer_steps"));
+    TrainState s;
+    s.step = count_from(state, "step");
+    const std::uint64_t optimizer_steps = count_from(state, "optimizer_steps");
     s.loss = number_from(state.at("loss"));
     s.last = evaluation_from(state.at("last"));
     s.best = evaluation_from(state.at("best"));
-    s.best_epoch = state.at("best_epoch");
-    s.evaluations_since_best = state.at("evaluations_since_best");
+    s.best_step = count_from(state, "best_step");
+    s.evaluations_since_best = count_from(state, "evaluations_since_best");
     s.evaluated = state.at("evaluated");
-    s.seconds = state.at("seconds");
-    s.best_values.resize(s.evaluated ? p.num_parameters() : 0);
-    copy_into(s.best_values, file, "best_weights");
-    return state.at("finished");
-  } catch (const Json::exception& e) {
-    fail("restore checkpoint", fmt::format("a state with missing or wrong entries ({})", e.what()),
-         "what this program writes");
-  }
-}
-
-SafetensorsFile make_model(const Trainer& trainer, const std::string& config) {
-  SafetensorsFile file;
-  const Parameters& p = trainer.objective().parameters();
-  const TrainState& s = trainer.state();
-  const std::span<const float> best = s.best_values;
-  for (const TensorInfo& t : p.tensors()) file.add(t.name, t.shape, best.subspan(t.offset, t.size));
-  file.metadata = {{"format", "espalier model 1"},           {"config", config},
-                   {"epoch", std::to_string(s.best_epoch)},  {"score", fmt::format("{}", s.best.score)},
-                   {"loss", fmt::format("{}", s.best.loss)}, {"solved", s.best.solved ? "true" : "false"}};
-  trainer.objective().describe(file);
-  file.seal();
-  return file;
-}
-
-void load_parameters(Parameters& parameters, const SafetensorsFile& file) {
-  for (std::size_t i = 0; i < parameters.tensors().size(); ++i) {
-    const TensorInfo& t = parameters.tensors()[i];
-    const StoredTensor& stored = file.tensor(t.name);
-    if (stored.shape != t.shape)
-      fail("load model", fmt::format("shape [{}] for \"{}\"", fmt::join(stored.shape, ", "), t.name),
-           fmt::format("[{}]", fmt::join(t.shape, ", ")));
-    const std::vector<float> values = file.floats(t.name);
-    std::copy(values.begin(), values.end(), parameters.values(i).begin());
-    for (const float v : values)
-      if (!std::isfinite(v)) fail("load model", fmt::format("{} in \"{}\"", v, t.name), "finite numbers");
+    s.evaluated_step = count_from(state, "evaluated_step");
+    s.seconds = number_from(state.at("seconds"));
+    const bool finished = state.at("finished");
+    if (s.best_step > s.step || s.evaluated_step > s.step || optimizer_steps != s.step || !(s.seconds >= 0))
+      fail("restore checkpoint", "counters that contradict each other", "what this library writes");
+    const auto weights = values_of(file, "weights", p.num_parameters(), true);
+    const auto first = values_of(file, "first_moment", optimizer.first_moment().size(), true);
+    const auto second = values_of(file, "second_moment", optimizer.second_moment().size(), true);
+    const auto best = values_of(file, "best_weights", s.evaluated ? p.num_parameters() : 0, true);
+    s.best_values.assign(best.begin(), best.end());
+    s.best_state = state_from(file, kBestState);
+    trainer.objective().restore_state(state_from(file, kState));
+    // Nothing below can fail.
+    std::ranges::copy(weights, p.values().begin());
+    std::ranges::copy(first, optimizer.first_moment().begin());
+    std::ranges::copy(second, optimizer.second_moment().begin());
+    optimizer.set_steps(optimizer_steps);
+    trainer.state() = std::move(s);
+    return finished;
+  } catch (const Json::exception&) {
+    fail("restore checkpoint", "a state with missing or wrong entries", "what this library writes");
   }
 }
 

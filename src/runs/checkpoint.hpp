@@ -1,4 +1,4 @@
-// A training session frozen in one safetensors file, and a model file for users.
+// A training session frozen in one safetensors file, sealed as a whole: a file with any bit changed is refused.
 #pragma once
 
 #include <string>
@@ -8,14 +8,17 @@
 
 namespace espalier {
 
-// Weights, best weights, optimizer moments, counters. `finished` marks a run with nothing left to do.
-SafetensorsFile make_checkpoint(Trainer& trainer, bool finished);
-// Puts everything back; an Error when the file is of another model. Returns whether the run had finished.
-bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file);
+struct CheckpointNotes {
+  bool finished = false;    // a run with nothing left to do
+  std::string config_hash;  // of the run's settings ...
+  std::string inputs_hash;  // ... and of the files its data come from
+};
 
-// The best weights so far with all that is needed to use them; `config` is the run's config.json text.
-SafetensorsFile make_model(const Trainer& trainer, const std::string& config);
-// Copies the tensors named as the parameters out of a file; shapes must agree.
-void load_parameters(Parameters& parameters, const SafetensorsFile& file);
+// Weights, best weights, optimizer moments, the objective's state, counters.
+SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes);
+
+// Puts everything back, or throws an Error and changes nothing: when the file is damaged, of another model, made with
+// other settings or from other data than `expected` says. Returns whether the run had finished.
+bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const CheckpointNotes& expected);
 
 }  // namespace espalier

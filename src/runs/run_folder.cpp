@@ -1,15 +1,16 @@
 #include "runs/run_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <cstdio>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 
-#include "espalier/error.hpp"
-#include "base/hash.hpp"
 #include "base/files.hpp"
-#include "runs/checkpoint.hpp"
+#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {
@@ -17,97 +18,206 @@ namespace {
 namespace fs = std::filesystem;
 constexpr const char* kConfig = "config.json";
 constexpr const char* kMetrics = "metrics.csv";
-constexpr const char* kModel = "model.safetensors";
 constexpr const char* kCheckpoint = "checkpoint.safetensors";
-// All that a run writes but its config.
-constexpr const char* kMade[] = {kCheckpoint, kModel, kMetrics, "loss.svg", "gates.svg", "growth.gif"};
+constexpr const char* kPrevious = "checkpoint-previous.safetensors";
+constexpr const char* kLock = "lock";
+constexpr const char* kSeeds = "seeds.csv";
+// All that a run writes but its config and its lock.
+constexpr const char* kMade[] = {kCheckpoint, kPrevious,   "model.safetensors", kMetrics,
+                                 "loss.svg",  "gates.svg", "growth.gif",        kSeeds};
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "this host";
+}
+
+// Locks of open file descriptions go over NFS (version 4) and do not vanish when another part of the process closes the
+// file; where a system has none, those of processes.
+int try_lock(int descriptor) {
+  struct flock whole = {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+#ifdef F_OFD_SETLK
+  if (::fcntl(descriptor, F_OFD_SETLK, &whole) == 0) return 0;
+  if (errno != EINVAL) return errno;
+#endif
+  return ::fcntl(descriptor, F_SETLK, &whole) == 0 ? 0 : errno;
+}
+
+void remove_made(const std::string& path) {
+  for (const char* name : kMade) fs::remove(path + "/" + name);
+}
+
+// Seeds of an older run in the same folder. What is not ours stays, and its folder with it.
+void remove_seeds(const std::string& path) {
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string(), inner = entry.path().string();
+    if (!entry.is_directory() || !name.starts_with("seed-") || !RunFolder::holds_run(inner)) continue;
+    remove_made(inner);
+    fs::remove(inner + "/" + kConfig);  // last: as long as it is there, the folder is known as a run
+    std::error_code not_empty;
+    fs::remove(entry.path(), not_empty);
+  }
+}
 
 }  // namespace
 
-bool RunFolder::holds_run(const std::string& path) { return fs::exists(path + "/" + kConfig); }
-
-std::string RunFolder::model_file(const std::string& path) {
-  return fs::is_directory(path) ? path + "/model.safetensors" : path;
+FolderLock::FolderLock(const std::string& folder) {
+  const std::string path = folder + "/" + kLock;
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  if (descriptor_ < 0)
+    fail("run folder", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be locked");
+  const int error = try_lock(descriptor_);
+  if (error == 0) {
+    const std::string owner = fmt::format("process {} on {}\n", ::getpid(), host_name());
+    [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
+    [[maybe_unused]] const auto written = ::pwrite(descriptor_, owner.data(), owner.size(), 0);
+    return;
+  }
+  char text[300] = {};
+  const auto length = ::pread(descriptor_, text, sizeof text - 1, 0);
+  std::string owner = length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
+  owner = owner.substr(0, owner.find('\n'));
+  ::close(descriptor_);
+  descriptor_ = -1;
+  if (error == EACCES || error == EAGAIN)
+    fail("run folder", fmt::format("{}, which {} is training in", folder, owner.empty() ? "another process" : owner),
+         "a folder that nobody else uses", "wait for it, stop it, or choose another folder");
+  if (error != ENOLCK && error != EOPNOTSUPP && error != ENOSYS)  // a file system without locks: go on without
+    fail("run folder", fmt::format("{}: {}", path, std::strerror(error)), "a file that can be locked");
 }
 
-RunFolder RunFolder::create(const std::string& path, const std::string& config, bool force) {
+FolderLock::~FolderLock() {
+  if (descriptor_ < 0) return;
+  [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
+  ::close(descriptor_);
+}
+
+RunFolder::RunFolder(std::string path, std::string config, std::shared_ptr<FolderLock> lock)
+    : path_(std::move(path)), config_(std::move(config)), lock_(std::move(lock)) {}
+
+bool RunFolder::holds_run(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path + "/" + kConfig, ignored);
+}
+
+std::string RunFolder::seed_folder(const std::string& path, std::uint64_t seed) {
+  return fmt::format("{}/seed-{}", path, seed);
+}
+
+RunFolder RunFolder::create(const std::string& path, const std::string& config, bool force, Lock lock) {
   if (holds_run(path) && !force)
-    fail("train", fmt::format("the run folder {}, which holds a run", path), "a new folder",
-         "continue it with --resume, or replace it with --force, or name another with --out");
+    fail("run folder", fmt::format("{}, which holds a run", path), "a new folder",
+         "resume that run, replace it by force, or choose another folder");
   make_folder(path);
   remove_stale_temporaries(path);
-  if (!holds_run(path) && !force && !fs::is_empty(path))
-    fail("train", fmt::format("the folder {}, which holds other files", path), "a new or an empty folder",
-         "name another with --out, or write among them with --force");
-  RunFolder run(path, config);
-  // First what may fail (a full or read-only disk), then the removal of the old run: nothing is lost early.
-  // A kill in between leaves a checkpoint of the old run, which checkpoint() refuses by its config hash.
+  const auto ours = [](const fs::directory_entry& e) { return e.path().filename() == kLock; };
+  if (!holds_run(path) && !force)
+    for (const auto& entry : fs::directory_iterator(path))
+      if (!ours(entry))
+        fail("run folder", fmt::format("{}, which holds other files", path), "a new or an empty folder",
+             "choose another folder, or write among them by force");
+  auto held = lock == Lock::kTake ? std::make_shared<FolderLock>(path) : nullptr;
+  RunFolder run(path, config, std::move(held));
+  // First what may fail (a full or read-only disk), then the removal of the old run: nothing is lost early. A kill in
+  // between leaves a checkpoint of the old run, which is refused by its config hash.
   write_atomically(run.file(kConfig), std::string_view(config));
-  for (const char* name : kMade) fs::remove(run.file(name));
+  remove_made(path);
+  remove_seeds(path);
   return run;
 }
 
-void RunFolder::clear(const std::string& path) {
-  // The config last: as long as it is there, the folder is known as a run.
-  for (const char* name : kMade) fs::remove(path + "/" + name);
-  fs::remove(path + "/" + kConfig);
-}
-
-RunFolder RunFolder::open(const std::string& path) {
-  if (!fs::is_directory(path)) fail("resume", path, "a run folder", "give the folder named by --out");
-  if (!holds_run(path))
-    fail("resume", fmt::format("{}, which has no config.json", path), "a folder made by espalier train");
+RunFolder RunFolder::open(const std::string& path, Lock lock) {
+  if (!fs::is_directory(path)) fail("resume", path, "the folder of a run");
+  if (!holds_run(path)) fail("resume", fmt::format("{}, which has no config.json", path), "the folder of a run");
+  auto held = lock == Lock::kTake ? std::make_shared<FolderLock>(path) : nullptr;
   remove_stale_temporaries(path);  // what a kill in the middle of a write left behind
-  return RunFolder(path, read_text(path + "/" + kConfig, 1 << 24));
+  return RunFolder(path, read_text(path + "/" + kConfig, 1 << 24), std::move(held));
 }
 
-void RunFolder::append_metrics(const TrainState& state) {
-  const bool fresh = !fs::exists(file(kMetrics));
+void RunFolder::replace_config(const std::string& config) {
+  write_atomically(file(kConfig), std::string_view(config));
+  config_ = config;
+}
+
+void RunFolder::append_metrics(const TrainState& state) const {
   std::string text;
-  if (fresh) {
-    text = "epoch,seconds,loss,score,validation_loss,solved";
+  if (!fs::exists(file(kMetrics))) {
+    text = "step,seconds,loss,score,validation_loss,solved";
     for (const auto& [name, value] : state.last.extra) text += "," + name;
     text += "\n";
   }
-  text += fmt::format("{},{:.3f},{},{},{},{}", state.epoch, state.seconds, state.loss, state.last.score,
-                      state.last.loss, state.last.solved ? 1 : 0);
+  text += fmt::format("{},{:.3f},{},{},{},{}", state.step, state.seconds, state.loss, state.last.score, state.last.loss,
+                      state.last.solved ? 1 : 0);
   for (const auto& [name, value] : state.last.extra) text += fmt::format(",{}", value);
   append_text(file(kMetrics), text + "\n");
 }
 
-void RunFolder::trim_metrics(std::uint64_t epoch) {
-  std::ifstream in(file(kMetrics));
-  if (!in) return;
-  std::string kept, line;
-  bool header = true;
-  while (std::getline(in, line) && !in.eof()) {  // a last line without its end was cut off by a kill
-    if (header || std::strtoull(line.c_str(), nullptr, 10) <= epoch) kept += line + "\n";
-    header = false;
+// Lines are in ascending order of steps: looks from the end for the last whole line to keep, and cuts the file there.
+// So a long file costs no more than a short one.
+void RunFolder::trim_metrics(std::uint64_t step) const {
+  const std::string path = file(kMetrics);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (descriptor < 0) {
+    if (errno == ENOENT) return;
+    fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be written");
   }
-  in.close();
-  if (kept.empty())
-    fs::remove(file(kMetrics));
-  else
-    write_atomically(file(kMetrics), std::string_view(kept));
+  const struct Closer {
+    int descriptor;
+    ~Closer() { ::close(descriptor); }
+  } closer{descriptor};
+  struct stat info = {};
+  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) fail("resume", path, "a plain file");
+  constexpr off_t kBlock = 1 << 16;
+  std::string tail;  // from `from` to the end of what is still looked at
+  off_t from = info.st_size, keep = 0;
+  for (bool found = false; !found;) {
+    const off_t begin = std::max<off_t>(0, from - kBlock);
+    std::string block(static_cast<std::size_t>(from - begin), 0);
+    const ssize_t got = ::pread(descriptor, block.data(), block.size(), begin);
+    if (got < 0) fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be read");
+    block.resize(static_cast<std::size_t>(got));
+    tail.insert(0, block);
+    from = begin;
+    // Whole lines only: the first may go on before this block, the last was cut off by a kill unless it has its end.
+    std::size_t end = tail.rfind('\n');
+    while (end != std::string::npos && !found) {
+      const std::size_t before = end == 0 ? std::string::npos : tail.rfind('\n', end - 1);
+      if (before == std::string::npos && from > 0) break;
+      const std::size_t first = before == std::string::npos ? 0 : before + 1;
+      const bool header = from == 0 && first == 0;
+      if (header || std::strtoull(tail.c_str() + first, nullptr, 10) <= step) {
+        keep = from + static_cast<off_t>(end) + 1;
+        found = true;
+      } else {
+        end = before;
+      }
+    }
+    if (from == 0) break;
+    if (!found) tail.resize(end == std::string::npos ? tail.size() : end + 1);
+    if (tail.size() > (std::size_t{1} << 24)) fail("resume", path, "lines of a readable length");
+  }
+  if (keep == info.st_size) return;
+  if (keep == 0)
+    fs::remove(path);
+  else if (::ftruncate(descriptor, keep) != 0)
+    fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be cut");
 }
 
-void RunFolder::write_checkpoint(Trainer& trainer, bool finished) const {
-  SafetensorsFile checkpoint = make_checkpoint(trainer, finished);
-  checkpoint.metadata["config_hash"] = Hasher().add(config_).hex();
-  write_safetensors(file(kCheckpoint), checkpoint);
+void RunFolder::write_checkpoint(const SafetensorsFile& checkpoint) const {
+  const std::string now = file(kCheckpoint), before = file(kPrevious);
+  std::error_code ignored;
+  fs::remove(before, ignored);
+  fs::create_hard_link(now, before, ignored);  // none at the first checkpoint
+  write_safetensors(now, checkpoint);
 }
 
-void RunFolder::write_model(const Trainer& trainer) const {
-  write_safetensors(file(kModel), make_model(trainer, config_));
+std::optional<std::string> RunFolder::checkpoint() const {
+  return fs::exists(file(kCheckpoint)) ? std::optional(file(kCheckpoint)) : std::nullopt;
 }
 
-std::optional<SafetensorsFile> RunFolder::checkpoint() const {
-  if (!fs::exists(file(kCheckpoint))) return std::nullopt;
-  SafetensorsFile checkpoint = read_safetensors(file(kCheckpoint));
-  if (checkpoint.meta("config_hash") != Hasher().add(config_).hex())
-    fail("resume", fmt::format("a checkpoint in {} that was made with another config.json", path_),
-         "one made with this config", "restore config.json, or start anew with --force");
-  return checkpoint;
+std::optional<std::string> RunFolder::previous_checkpoint() const {
+  return fs::exists(file(kPrevious)) ? std::optional(file(kPrevious)) : std::nullopt;
 }
 
 }  // namespace espalier

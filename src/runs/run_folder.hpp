@@ -1,7 +1,9 @@
-// The folder of one training run: config.json, metrics.csv, model.safetensors, checkpoint.safetensors.
-// Every file but the metrics is replaced whole; metrics.csv grows by one line an evaluation.
+// The folder of one training run: config.json, metrics.csv, model.safetensors and two generations of checkpoints.
+// Every file but the metrics is replaced whole; metrics.csv grows by one line per evaluation. A run that is being
+// trained holds the folder's lock, which dies with its process.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,33 +12,50 @@
 
 namespace espalier {
 
+// The lock of a folder; released when destroyed, or by the system when the process ends.
+class FolderLock {
+ public:
+  // An Error that names the process and the host of the owner when there is one.
+  explicit FolderLock(const std::string& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
 class RunFolder {
  public:
+  enum class Lock { kTake, kNone };  // seeds of one run lie in folders of their own under its one lock
+
   // A new run: refuses a folder that already holds one unless `force`, and then clears only files of ours.
-  static RunFolder create(const std::string& path, const std::string& config, bool force);
-  // An existing run; an Error when the folder was not made by this program.
-  static RunFolder open(const std::string& path);
+  static RunFolder create(const std::string& path, const std::string& config, bool force, Lock lock);
+  // An existing run; an Error when the folder was not made by this library.
+  static RunFolder open(const std::string& path, Lock lock);
   static bool holds_run(const std::string& path);
-  // Where a model is meant by its run's folder: the file in it; any other path as it is.
-  static std::string model_file(const std::string& path);
-  // Removes the files of a run from a folder, and nothing else.
-  static void clear(const std::string& path);
+  static std::string seed_folder(const std::string& path, std::uint64_t seed);
 
   const std::string& path() const { return path_; }
   const std::string& config() const { return config_; }
+  void replace_config(const std::string& config);
   std::string file(const std::string& name) const { return path_ + "/" + name; }
+  std::string model() const { return file("model.safetensors"); }
 
   // Adds the state's last evaluation to metrics.csv (with a header first).
-  void append_metrics(const TrainState& state);
-  // Drops lines after `epoch`: evaluations made after the checkpoint that a resumed run starts from.
-  void trim_metrics(std::uint64_t epoch);
-  void write_checkpoint(Trainer& trainer, bool finished) const;
-  void write_model(const Trainer& trainer) const;
-  std::optional<SafetensorsFile> checkpoint() const;  // empty when the run was killed before its first
+  void append_metrics(const TrainState& state) const;
+  // Drops lines after `step`: evaluations made after the checkpoint that a resumed run starts from.
+  void trim_metrics(std::uint64_t step) const;
+
+  // The old checkpoint stays as the previous one until the next is written.
+  void write_checkpoint(const SafetensorsFile& checkpoint) const;
+  std::optional<std::string> checkpoint() const;           // its path, when there is one ...
+  std::optional<std::string> previous_checkpoint() const;  // ... and that of the one before
 
  private:
-  RunFolder(std::string path, std::string config) : path_(std::move(path)), config_(std::move(config)) {}
+  RunFolder(std::string path, std::string config, std::shared_ptr<FolderLock> lock);
   std::string path_, config_;
+  std::shared_ptr<FolderLock> lock_;
 };
 
 }  // namespace espalier

@@ -1,19 +1,22 @@
 #include "runs/run_pictures.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 
 #include "base/files.hpp"
 #include "base/gif.hpp"
 #include "base/plot.hpp"
-#include "models/lattice/stepper.hpp"
+#include "models/lattice/lattice_model.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr int kLifeSide = 48, kLifeSteps = 60, kPictureSide = 320, kFrameMs = 120;
+constexpr int kMaxSide = 48;  // of boards that may be of any size
+constexpr std::uint64_t kMaxSteps = 60;
+constexpr int kPictureSide = 320, kFrameMs = 120;
 
-// Columns epoch, loss and validation_loss of metrics.csv.
+// Columns step, loss and validation_loss of metrics.csv.
 std::string loss_chart(const std::string& metrics) {
   Series soft{"training loss", {}, {}}, hard{"validation loss", {}, {}};
   std::istringstream lines(metrics);
@@ -32,11 +35,11 @@ std::string loss_chart(const std::string& metrics) {
     hard.x.push_back(column[0]);
     hard.y.push_back(column[4]);
   }
-  return line_chart({soft, hard}, {.title = "Loss", .x_label = "epoch", .y_label = "loss", .log_y = true});
+  return line_chart({soft, hard}, {.title = "Loss", .x_label = "step", .y_label = "loss", .log_y = true});
 }
 
 std::string gate_chart(const LatticeModel& model) {
-  const GateCounts counts = count_gates(model.parameters.values());
+  const GateCounts counts = count_gates(model.parameters().values());
   std::vector<std::pair<std::string, double>> bars;
   for (int gate = 0; gate < kGates; ++gate)
     bars.emplace_back(kGateNames[gate], static_cast<double>(counts.histogram[gate]));
@@ -44,17 +47,19 @@ std::string gate_chart(const LatticeModel& model) {
 }
 
 void write_growth(const LatticeModel& model, const std::string& path, const ThreadPool& pool) {
-  const bool life = model.task() == "life";
-  const int height = life ? kLifeSide : model.problem.rollout.height;
-  const int width = life ? kLifeSide : model.problem.rollout.width;
-  const int steps = life ? kLifeSteps : 2 * model.problem.rollout.steps;
+  const RolloutOptions& trained = model.rollout();
+  const LatticeGoal::View view = model.goal().view(trained);
+  // A rule is at home on any board: one that fits the picture.
+  const bool any_size = view.height != trained.height;
+  const int height = any_size ? kMaxSide : view.height, width = any_size ? kMaxSide : view.width;
+  const std::uint64_t steps = any_size ? kMaxSteps : 2 * static_cast<std::uint64_t>(trained.steps);
   SimulatorOptions options;
-  options.periodic = model.automaton.shape().boundary == Boundary::kPeriodic;
-  options.fire_rate = model.problem.rollout.fire_rate;
-  const auto stepper = make_hard_stepper(model, start_board(model, height, width, 1), options);
+  options.periodic = model.periodic();
+  options.fire_rate = trained.fire_rate;
+  const auto stepper = make_stepper(model, model.start(height, width, 1), options, false);
   const int scale = std::max(1, kPictureSide / std::max(height, width));
   std::vector<Image> frames{enlarge(view_board(model, stepper->state()), scale)};
-  for (int t = 0; t < std::min(steps, 200); ++t) {
+  for (std::uint64_t t = 0; t < std::min<std::uint64_t>(steps, 200); ++t) {
     stepper->advance(1, pool);
     frames.push_back(enlarge(view_board(model, stepper->state()), scale));
   }
@@ -63,14 +68,16 @@ void write_growth(const LatticeModel& model, const std::string& path, const Thre
 
 }  // namespace
 
-void write_run_pictures(const RunFolder& folder, const ThreadPool& pool) {
-  const std::string model_path = folder.file("model.safetensors");
-  write_atomically(folder.file("loss.svg"), std::string_view(loss_chart(read_text(folder.file("metrics.csv")))));
-  if (!is_lattice_model(read_safetensors(model_path))) return;
-  const LatticeModel model = load_lattice_model(model_path);
-  write_atomically(folder.file("gates.svg"), std::string_view(gate_chart(model)));
-  if (std::max(model.problem.rollout.height, model.problem.rollout.width) <= kPictureSide)
-    write_growth(model, folder.file("growth.gif"), pool);
+void write_run_pictures(const RunFolder& folder, const Model& model, const ThreadPool& pool, bool only_missing) {
+  const auto wanted = [&](const char* name) { return !only_missing || !std::filesystem::exists(folder.file(name)); };
+  if (wanted("loss.svg"))
+    write_atomically(folder.file("loss.svg"), std::string_view(loss_chart(read_text(folder.file("metrics.csv")))));
+  const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
+  if (!lattice) return;
+  if (wanted("gates.svg")) write_atomically(folder.file("gates.svg"), std::string_view(gate_chart(*lattice)));
+  const RolloutOptions& trained = lattice->rollout();
+  if (wanted("growth.gif") && std::max(trained.height, trained.width) <= kPictureSide)
+    write_growth(*lattice, folder.file("growth.gif"), pool);
 }
 
 }  // namespace espalier

@@ -2,11 +2,12 @@
 // often each gate was chosen) and growth.gif (the board from its start to twice the trained number of steps).
 #pragma once
 
+#include "espalier/model.hpp"
 #include "espalier/thread_pool.hpp"
 #include "runs/run_folder.hpp"
 
 namespace espalier {
 
-void write_run_pictures(const RunFolder& folder, const ThreadPool& pool);
+void write_run_pictures(const RunFolder& folder, const Model& model, const ThreadPool& pool, bool only_missing);
 
 }  // namespace espalier

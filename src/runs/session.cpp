@@ -1,72 +1,215 @@
 #include "runs/session.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/clock.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
 #include "espalier/error.hpp"
 #include "runs/run_pictures.hpp"
-#include "runs/checkpoint.hpp"
 
 namespace espalier {
+namespace {
 
-Session::Session(RunFolder folder, const ThreadPool& pool, const SessionOptions& options)
-    : folder_(std::move(folder)),
-      config_(parse_config(folder_.config(), folder_.file("config.json"))),
+std::string hash_of_inputs(const std::vector<std::string>& files) {
+  if (files.empty()) return {};
+  Hasher hash;
+  for (const std::string& file : files) {
+    const std::vector<std::byte> bytes = read_bytes(file);
+    hash.add(bytes.data(), bytes.size());
+  }
+  return hash.hex();
+}
+
+}  // namespace
+
+// --- Control.
+
+void RunControl::ask(const std::function<void()>& change) {
+  {
+    const std::lock_guard lock(mutex_);
+    change();
+    for (StopFlag* flag : flags_) flag->raise();
+  }
+  changed_.notify_all();
+}
+
+void RunControl::stop() {
+  ask([this] { stopped_ = true; });
+}
+void RunControl::pause() {
+  ask([this] { paused_ = true; });
+}
+void RunControl::resume() {
+  ask([this] { paused_ = false; });
+}
+void RunControl::save() {
+  ask([this] { ++saves_; });
+}
+void RunControl::snapshot() {
+  ask([this] { ++snapshots_; });
+}
+bool RunControl::stopped() const {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
+}
+bool RunControl::paused() const {
+  const std::lock_guard lock(mutex_);
+  return paused_;
+}
+
+ControlSeat::ControlSeat(RunControl& control, ThreadPool& pool)
+    : control_(control), pool_(pool), watched_before_(pool.watched()) {
+  const std::lock_guard lock(control_.mutex_);
+  saves_ = control_.saves_;
+  snapshots_ = control_.snapshots_;
+  if (control_.stopped_ || control_.paused_) flag_.raise();
+  control_.flags_.push_back(&flag_);
+  pool_.watch(&flag_);
+}
+
+ControlSeat::~ControlSeat() {
+  const std::lock_guard lock(control_.mutex_);
+  std::erase(control_.flags_, &flag_);
+  pool_.watch(watched_before_);
+}
+
+ControlSeat::Wishes ControlSeat::take(const std::function<void()>& before_wait) {
+  std::unique_lock lock(control_.mutex_);
+  if (control_.paused_ && !control_.stopped_) {
+    lock.unlock();
+    before_wait();
+    lock.lock();
+    control_.changed_.wait(lock, [this] {
+      return control_.stopped_ || !control_.paused_ || saves_ != control_.saves_ || snapshots_ != control_.snapshots_;
+    });
+  }
+  const Wishes wishes{control_.stopped_, saves_ != control_.saves_, snapshots_ != control_.snapshots_};
+  saves_ = control_.saves_;
+  snapshots_ = control_.snapshots_;
+  if (!control_.stopped_ && !control_.paused_) flag_.clear();
+  return wishes;
+}
+
+// --- The session.
+
+Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, std::optional<RunFolder> folder,
+                 const RunOptions& options, ThreadPool& pool, RunListener emit)
+    : config_(config),
+      folder_(std::move(folder)),
+      options_(options),
       pool_(pool),
-      options_(options) {
-  objective_ = find_task(config_.at("task").get<std::string>()).make(config_, config_seed(config_));
-  trainer_ = std::make_unique<Trainer>(*objective_, train_options(config_), pool_);
-  if (const auto checkpoint = folder_.checkpoint()) finished_ = restore_checkpoint(*trainer_, *checkpoint);
-  first_epoch_ = trainer_->state().epoch;
-  folder_.trim_metrics(first_epoch_);
+      emit_(std::move(emit)),
+      inputs_hash_(folder_ ? hash_of_inputs(config.options().input_files()) : std::string()),
+      objective_(objective ? std::move(objective) : config.make_objective()),
+      trainer_(std::make_unique<Trainer>(*objective_, config.train, pool)) {
+  if (folder_) restore();
+  first_step_ = trainer_->state().step;
+}
+
+CheckpointNotes Session::notes(bool finished) const {
+  RunConfig same = config_;
+  same.train.steps = 0;  // a run may be given more steps than it began with
+  return {finished, Hasher().add(same.text()).hex(), inputs_hash_};
+}
+
+// A damaged checkpoint is not the end: the one before it leads to the same bits.
+void Session::restore() {
+  const CheckpointNotes expected = notes(false);
+  if (const auto path = folder_->checkpoint()) {
+    try {
+      finished_ = restore_checkpoint(*trainer_, read_safetensors(*path), expected);
+    } catch (const Error& error) {
+      const auto previous = folder_->previous_checkpoint();
+      if (!previous) throw;
+      finished_ = restore_checkpoint(*trainer_, read_safetensors(*previous), expected);
+      emit_({.kind = RunEvent::Kind::kMessage,
+             .seed = config_.seed,
+             .text = fmt::format("{} cannot be used ({}); going on from the checkpoint before it, step {}", *path,
+                                 error.what(), trainer_->state().step)});
+    }
+  }
+  if (trainer_->state().step < config_.train.steps && finished_ &&
+      !(config_.train.until_solved && trainer_->state().best.solved) && !config_.train.patience)
+    finished_ = false;  // given more steps
+  folder_->trim_metrics(trainer_->state().step);
+}
+
+void Session::tell(RunEvent::Kind kind) const {
+  emit_({.kind = kind, .seed = config_.seed, .trainer = trainer_.get()});
 }
 
 void Session::save(bool finished) {
+  if (!folder_) return;
   trainer_->check_weights();
+  const TrainState& s = trainer_->state();
   // The model first: a kill between the two leaves a model that is newer than the checkpoint, never older.
-  folder_.write_model(*trainer_);
-  folder_.write_checkpoint(*trainer_, finished);
+  if (s.evaluated)
+    save_model(folder_->model(), *trainer_->best_model(),
+               {{"config", folder_->config()},
+                {"step", std::to_string(s.best_step)},
+                {"score", fmt::format("{}", s.best.score)},
+                {"loss", fmt::format("{}", s.best.loss)},
+                {"solved", s.best.solved ? "true" : "false"}});
+  folder_->write_checkpoint(make_checkpoint(*trainer_, notes(finished)));
+  tell(RunEvent::Kind::kCheckpoint);
 }
 
-Outcome Session::run(const Watcher& watcher) {
+Outcome Session::run(RunControl& control, const std::function<bool(const Trainer&)>& go_on) {
+  ControlSeat seat(control, pool_);
+  tell(RunEvent::Kind::kSeedStarted);
   double saved_at = seconds_now();
-  const Outcome outcome = trainer_->run([&](const Trainer& trainer, bool evaluated) {
+  const auto after_step = [&](const Trainer& trainer, bool evaluated) {
+    const ThreadPool::Uninterrupted whole(pool_);
     const TrainState& state = trainer.state();
-    if (evaluated) folder_.append_metrics(state);
-    const bool due = options_.checkpoint_every ? state.epoch % options_.checkpoint_every == 0
+    if (evaluated && folder_) folder_->append_metrics(state);
+    tell(evaluated ? RunEvent::Kind::kEvaluated : RunEvent::Kind::kStep);
+    const bool due = options_.checkpoint_every ? state.step % options_.checkpoint_every == 0
                                                : seconds_now() - saved_at > options_.checkpoint_seconds;
     if (due) {
       save(false);
       saved_at = seconds_now();
     }
-    return watcher(trainer, evaluated);
-  });
-  if (!finished_) {
-    save(outcome != Outcome::kInterrupted);
-    if (outcome != Outcome::kInterrupted && trainer_->state().epoch > 0) write_run_pictures(folder_, pool_);
+    return go_on(trainer) && !seat.asked();
+  };
+  Outcome outcome = Outcome::kInterrupted;
+  while (true) {
+    outcome = trainer_->run(after_step);
+    if (outcome != Outcome::kInterrupted || !seat.asked() || !go_on(*trainer_)) break;
+    const ThreadPool::Uninterrupted whole(pool_);
+    const ControlSeat::Wishes wishes = seat.take([&] { save(false); });
+    if (wishes.stop) break;
+    if (wishes.save) save(false);
+    if (wishes.snapshot)
+      emit_({.kind = RunEvent::Kind::kSnapshot,
+             .seed = config_.seed,
+             .trainer = trainer_.get(),
+             .snapshot = objective_->snapshot(objective_->parameters().values(), objective_->state())});
   }
+  const ThreadPool::Uninterrupted whole(pool_);
+  if (!finished_) save(outcome != Outcome::kInterrupted);
+  // Also those that a kill or a full disk kept an earlier session from drawing.
+  if (folder_ && outcome != Outcome::kInterrupted && trainer_->state().step > 0)
+    write_run_pictures(*folder_, *trainer_->best_model(), pool_, finished_);
+  tell(RunEvent::Kind::kSeedEnded);
   return outcome;
 }
 
-Json Session::summary(Outcome outcome) const {
+void Session::fill(SeedReport& report) const {
   const TrainState& s = trainer_->state();
-  const double epochs_here = static_cast<double>(s.epoch);
-  Json j = {{"task", config_.at("task")},
-            {"seed", config_.at("seed")},
-            {"epochs", s.epoch},
-            {"best_epoch", s.best_epoch},
-            {"threads", pool_.threads()},
-            {"soft_loss", s.loss},
-            {"score", s.best.score},
-            {"validation_loss", s.best.loss},
-            {"solved", s.best.solved},
-            {"outcome", outcome_name(outcome)},
-            {"seconds", s.seconds},
-            {"ms_per_epoch", epochs_here > 0 ? s.seconds * 1e3 / epochs_here : 0.0},
-            {"num_parameters", objective_->parameters().num_parameters()},
-            {"weights_hash", objective_->parameters().hash()},
-            {"model", folder_.file("model.safetensors")},
-            {"peak_rss_mb", peak_rss_mb()}};
-  objective_->report(j, s.best_values);
-  return j;
+  report.seed = config_.seed;
+  report.steps = s.step;
+  report.best_step = s.best_step;
+  report.loss = s.loss;
+  report.score = s.best.score;
+  report.validation_loss = s.best.loss;
+  report.solved = s.best.solved;
+  report.seconds = s.seconds;
+  report.phases = trainer_->phases();
+  report.phase_steps = s.step - first_step_;
+  report.num_parameters = objective_->parameters().num_parameters();
 }
 
 }  // namespace espalier

@@ -1,50 +1,70 @@
-// One training run from its configuration to its folder: build, restore, train, checkpoint, finish.
+// One seed of a run from its configuration to its folder: build, restore, train, checkpoint, finish.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <string>
+#include <optional>
 
-#include "espalier/thread_pool.hpp"
-#include "runs/config.hpp"
+#include "espalier/run.hpp"
+#include "runs/checkpoint.hpp"
 #include "runs/run_folder.hpp"
-#include "espalier/trainer.hpp"
 
 namespace espalier {
 
-struct SessionOptions {
-  double checkpoint_seconds = 5;       // wall time between checkpoints ...
-  std::uint64_t checkpoint_every = 0;  // ... or epochs between them, when not 0
+// A running seed's place at the RunControl: a flag of its own for its pool, and what it has done of what was asked.
+class ControlSeat {
+ public:
+  ControlSeat(RunControl& control, ThreadPool& pool);
+  ~ControlSeat();
+  ControlSeat(const ControlSeat&) = delete;
+  ControlSeat& operator=(const ControlSeat&) = delete;
+
+  bool asked() const { return flag_.raised(); }
+  struct Wishes {
+    bool stop = false, save = false, snapshot = false;
+  };
+  // What was asked since the last call; waits while the run is paused, after `before_wait`.
+  Wishes take(const std::function<void()>& before_wait);
+
+ private:
+  RunControl& control_;
+  ThreadPool& pool_;
+  const StopFlag* watched_before_;
+  StopFlag flag_;
+  std::uint64_t saves_, snapshots_;
 };
 
 class Session {
  public:
-  // Builds the model; continues from the folder's checkpoint when there is one.
-  Session(RunFolder folder, const ThreadPool& pool, const SessionOptions& options = {});
+  // Builds the model; continues from the folder's checkpoint when there is one. `emit` tells listeners.
+  // `objective`: made from the config already, or null.
+  Session(const RunConfig& config, std::unique_ptr<Objective> objective, std::optional<RunFolder> folder,
+          const RunOptions& options, ThreadPool& pool, RunListener emit);
 
-  // Called after every epoch; returning false interrupts the run, which is checkpointed and can be resumed.
-  using Watcher = Trainer::Watcher;
-  Outcome run(const Watcher& watcher);
+  // Until the end, a stop, or go_on() being false after a step: that is Outcome::kInterrupted.
+  Outcome run(RunControl& control, const std::function<bool(const Trainer&)>& go_on);
 
   Trainer& trainer() { return *trainer_; }
-  const RunFolder& folder() const { return folder_; }
-  const Json& config() const { return config_; }
-  std::uint64_t first_epoch() const { return first_epoch_; }
+  const Trainer& trainer() const { return *trainer_; }
   bool finished() const { return finished_; }  // by an earlier session: run() has nothing left to do
-  // What `espalier train --json` prints of this run.
-  Json summary(Outcome outcome) const;
+  void fill(SeedReport& report) const;
 
  private:
+  void restore();
   void save(bool finished);
+  void tell(RunEvent::Kind kind) const;
+  CheckpointNotes notes(bool finished) const;
 
-  RunFolder folder_;
-  Json config_;
-  const ThreadPool& pool_;
-  SessionOptions options_;
+  const RunConfig& config_;
+  std::optional<RunFolder> folder_;
+  RunOptions options_;
+  ThreadPool& pool_;
+  RunListener emit_;
+  std::string inputs_hash_;
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<Trainer> trainer_;
   bool finished_ = false;
-  std::uint64_t first_epoch_ = 0;
+  std::uint64_t first_step_ = 0;
 };
 
 }  // namespace espalier

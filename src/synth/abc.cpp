@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <optional>
 
-#include "synth/child_process.hpp"
-#include "synth/work_folder.hpp"
+#include "base/files.hpp"
+#include "espalier/error.hpp"
 #include "espalier/export.hpp"
 #include "espalier/import.hpp"
 #include "espalier/verify.hpp"
-#include "espalier/error.hpp"
-#include "base/files.hpp"
+#include "synth/child_process.hpp"
+#include "synth/work_folder.hpp"
 
 namespace espalier {
 namespace {

@@ -1,8 +1,8 @@
 // Two levels of gates over only two nets are one gate: (a AND NOT b) OR (NOT a AND b) is XOR, a AND (a OR b) is a.
 #include <array>
 
-#include "netlist/gate_algebra.hpp"
 #include "espalier/simplify.hpp"
+#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 namespace {

@@ -1,10 +1,10 @@
 #include "synth/draw.hpp"
 
+#include "base/files.hpp"
+#include "espalier/error.hpp"
+#include "espalier/export.hpp"
 #include "synth/child_process.hpp"
 #include "synth/work_folder.hpp"
-#include "espalier/export.hpp"
-#include "espalier/error.hpp"
-#include "base/files.hpp"
 
 namespace espalier {
 

@@ -1,9 +1,9 @@
 // AIGER 1.9, ascii and binary, with the names of inputs and outputs as symbols.
 #include <fmt/format.h>
 
+#include "espalier/export.hpp"
 #include "synth/aig.hpp"
 #include "synth/export_names.hpp"
-#include "espalier/export.hpp"
 
 namespace espalier {
 namespace {

@@ -1,8 +1,8 @@
 // C: bit i of every word is pattern i (or cell i); no dependency but <stdint.h> and <stddef.h>.
 #include <fmt/format.h>
 
-#include "synth/export_names.hpp"
 #include "espalier/export.hpp"
+#include "synth/export_names.hpp"
 
 namespace espalier {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "synth/export_names.hpp"
 #include "espalier/export.hpp"
+#include "synth/export_names.hpp"
 
 namespace espalier {
 namespace {

@@ -1,8 +1,8 @@
 // JavaScript: one ES module, 32 patterns or cells a word.
 #include <fmt/format.h>
 
-#include "synth/export_names.hpp"
 #include "espalier/export.hpp"
+#include "synth/export_names.hpp"
 
 namespace espalier {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "netlist/gate_algebra.hpp"
 #include "espalier/netlist.hpp"
+#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 

@@ -1,8 +1,8 @@
 // Verilog-2001: the combinational circuit, and the clocked board of an automaton.
 #include <fmt/format.h>
 
-#include "synth/export_names.hpp"
 #include "espalier/export.hpp"
+#include "synth/export_names.hpp"
 
 namespace espalier {
 namespace {

@@ -1,12 +1,12 @@
 // A self-checking testbench: golden vectors for the circuit and, for a cell, golden boards for both boundaries.
 #include <fmt/format.h>
 
-#include "synth/export_names.hpp"
+#include "espalier/export.hpp"
+#include "espalier/random.hpp"
+#include "espalier/simulator.hpp"
 #include "netlist/cell.hpp"
 #include "netlist/evaluate.hpp"
-#include "espalier/export.hpp"
-#include "espalier/simulator.hpp"
-#include "espalier/random.hpp"
+#include "synth/export_names.hpp"
 
 namespace espalier {
 namespace {

@@ -1,6 +1,6 @@
 // Constants flow forward: a gate that sees one shrinks to a function of its other input.
-#include "netlist/gate_algebra.hpp"
 #include "espalier/simplify.hpp"
+#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 

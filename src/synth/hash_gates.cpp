@@ -2,8 +2,8 @@
 // order; a gate whose inverse is there already becomes a NOT of it, for absorb_nots to take away.
 #include <unordered_map>
 
-#include "netlist/gate_algebra.hpp"
 #include "espalier/simplify.hpp"
+#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <charconv>
 
-#include "espalier/import.hpp"
 #include "espalier/error.hpp"
+#include "espalier/import.hpp"
 
 namespace espalier {
 namespace {
@@ -56,8 +56,7 @@ class Reader {
     while (from < to) {
       std::uint64_t value = 0;
       const auto [rest, error] = std::from_chars(from, to, value);
-      if (error != std::errc{} || (rest < to && *rest != ' ') || values.size() == most ||
-          value > 2 * kMaxVariables + 1)
+      if (error != std::errc{} || (rest < to && *rest != ' ') || values.size() == most || value > 2 * kMaxVariables + 1)
         wrong(fmt::format("\"{}\"", printable(line)), fmt::format("{} numbers up to {}", most, 2 * kMaxVariables + 1));
       values.push_back(value);
       from = rest < to ? rest + 1 : rest;

@@ -3,10 +3,10 @@
 
 #include <unordered_map>
 
+#include "espalier/error.hpp"
+#include "espalier/import.hpp"
 #include "synth/export_names.hpp"
 #include "synth/literal_builder.hpp"
-#include "espalier/import.hpp"
-#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "espalier/import.hpp"
-#include "espalier/error.hpp"
 #include "base/json.hpp"
+#include "espalier/error.hpp"
+#include "espalier/import.hpp"
 
 namespace espalier {
 namespace {

@@ -1,11 +1,11 @@
 // Resubstitution on complete truth tables, gate by gate from the outputs down. See resub_search.hpp for the search.
 #include <algorithm>
 
-#include "synth/resub_search.hpp"
+#include "espalier/random.hpp"
+#include "espalier/simplify.hpp"
 #include "netlist/evaluate.hpp"
 #include "netlist/gate_algebra.hpp"
-#include "espalier/simplify.hpp"
-#include "espalier/random.hpp"
+#include "synth/resub_search.hpp"
 
 namespace espalier {
 namespace {

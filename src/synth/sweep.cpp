@@ -2,11 +2,11 @@
 // of an earlier one is proved to be that net and dropped, or the proof's counter-example joins the patterns.
 #include <bit>
 
+#include "espalier/random.hpp"
+#include "espalier/simplify.hpp"
+#include "netlist/evaluate.hpp"
 #include "synth/literal_builder.hpp"
 #include "synth/sweep_prover.hpp"
-#include "netlist/evaluate.hpp"
-#include "espalier/simplify.hpp"
-#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {

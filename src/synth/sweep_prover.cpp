@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "espalier/random.hpp"
 #include "netlist/evaluate.hpp"
 #include "netlist/gate_algebra.hpp"
-#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {

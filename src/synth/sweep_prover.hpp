@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "synth/cnf.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/simplify.hpp"
+#include "synth/cnf.hpp"
 
 namespace espalier {
 

@@ -6,15 +6,15 @@
 #include <bit>
 #include <map>
 
+#include "base/clock.hpp"
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
+#include "espalier/simplify.hpp"
+#include "netlist/evaluate.hpp"
 #include "synth/cnf.hpp"
 #include "synth/export_names.hpp"
 #include "synth/literal_builder.hpp"
 #include "synth/verify_table.hpp"
-#include "netlist/evaluate.hpp"
-#include "espalier/simplify.hpp"
-#include "base/clock.hpp"
-#include "espalier/error.hpp"
-#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {

@@ -1,181 +1,311 @@
-// The lattice tasks: the published experiments, each a set of defaults over the same options.
-#include "models/lattice/lattice_problem.hpp"
-#include "tasks/task_makers.hpp"
+// The lattice tasks: presets over one set of options, each with the goal it trains for.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/npz.hpp"
+#include "espalier/error.hpp"
+#include "models/lattice/lattice_objective.hpp"
+#include "tasks/task_families.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr int kNoSeedOption = -2;
+// The published targets, so that the program needs no file beside it; data/targets holds the same.
+constexpr const char* kLizard = R"(....................
+....###.............
+....###.............
+...#####..#.........
+...#####.###........
+...#####.##.........
+....#######....#....
+.....######...###...
+....#.##########....
+...###########......
+...###########......
+........######......
+.........######.....
+........#######.....
+.......####.###.....
+........##..###.....
+.............##.##..
+.............###.#..
+..............####..
+....................
+)";
+constexpr const char* kLetter = R"(................
+.....rrrrrr.....
+...rrrrrrrrrr...
+..rrrrrrrrrr....
+..rrr...........
+.yyr............
+.yyy............
+.yyy....bbbbbbb.
+.yyy....bbbbbbb.
+.yyy.......bbbb.
+.yyg........bbb.
+..ggg......bbb..
+...ggg....gbbb..
+....gggggggg....
+......gggg......
+................
+)";
 
-struct LatticeDefaults {
-  std::string name, summary;
-  int channels = 8, height = 0, width = 0, steps = 20, batch = 1;
-  int kernels = 16;
-  std::string perceive = "8,4,2", update, boundary = "zero";
-  double fire_rate = 1, lr = 0.05;
-  int seed_row = kNoSeedOption, seed_column = kNoSeedOption;
-  // Our recipe; see docs/experiments.md for what each part did.
-  int epochs = 500, eval_every = 5, seeds = 1;
-  double start_logit = 10, gumbel_final = 0, temperature_final = 1, straight_from = 1;
+// Options shared by all lattice tasks; what differs is where the goal comes from.
+class LatticeTaskOptions : public TaskOptions {
+ public:
+  Fields fields() override { return fields_of(lattice); }
+  std::unique_ptr<Objective> make_objective(std::uint64_t seed) const override {
+    return std::make_unique<LatticeObjective>(lattice, goal(), seed);
+  }
+  virtual std::shared_ptr<const LatticeGoal> goal() const = 0;
+
+  LatticeOptions lattice;
 };
 
-class LatticeTask : public Task {
+class LifeOptions : public LatticeTaskOptions {
  public:
-  explicit LatticeTask(LatticeDefaults d) : d_(std::move(d)) {}
-  std::string name() const override { return d_.name; }
-  std::string summary() const override { return d_.summary; }
+  std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<LifeOptions>(*this); }
+  std::shared_ptr<const LatticeGoal> goal() const override { return rule_goal("B3/S23", parse_life_rule("B3/S23")); }
+};
 
-  std::vector<TaskOption> options() const override {
-    std::vector<TaskOption> list{
-        // The trainer's options, with the defaults of lattices.
-        {"epochs", d_.epochs, {}},
-        {"lr", d_.lr, {}},
-        {"beta2", 0.99, {}},
-        {"weight-decay", 0.01, {}},
-        {"clip-value", 100.0, {}},
-        {"eval-every", d_.eval_every, {}},
-        {"until-solved", true, {}},
-        {"seeds", d_.seeds, {}},
-        // The automaton.
-        {"channels", d_.channels, "channels of a cell", 1, 4096, {}},
-        {"kernels", d_.kernels, "perception kernels", 1, 4096, {}},
-        {"perceive", d_.perceive, "gates in the layers of a kernel, after its 9 inputs"},
-        {"update", d_.update, "gates in the update layers; 256x10 means ten layers of 256"},
-        {"wiring", "unique", "how update layers are wired", 0, 0, {"unique", "random"}},
-        {"boundary", d_.boundary, "what lies outside the grid", 0, 0, {"periodic", "zero"}},
-        // The rollout.
-        {"height", d_.height, "rows of the grid", 0, 1e5, {}},
-        {"width", d_.width, "columns of the grid", 0, 1e5, {}},
-        {"steps", d_.steps, "steps of a rollout", 1, 1e5, {}},
-        {"batch", d_.batch, "boards of a mini-batch", 1, 1e6, {}},
-        {"fire-rate", d_.fire_rate, "probability that a cell updates in a step; 1 = synchronous", 1e-6, 1, {}},
-        // The recipe.
-        {"start-logit", d_.start_logit, "logit of gate A at the start; all others are 0", -100, 100, {}},
-        {"temperature", 1.0, "softmax temperature at the start", 1e-3, 1e3, {}},
-        {"temperature-final", d_.temperature_final, "softmax temperature at the end", 1e-3, 1e3, {}},
-        {"gumbel", 0.0, "scale of Gumbel noise on the logits at the start", 0, 100, {}},
-        {"gumbel-final", d_.gumbel_final, "scale of Gumbel noise at the end", 0, 100, {}},
-        {"gumbel-from", 0.0, "progress (0 to 1) from which the noise moves to its scale at the end", 0, 1, {}},
-        {"straight-from",
-         d_.straight_from,
-         "progress (0 to 1) from which the likeliest gates alone compute and gradients pass straight through",
-         0,
-         1,
-         {}},
-        {"freeze-from", 1.0, "progress (0 to 1) from which gates are hardened one after the other", 0, 1, {}},
-        {"freeze-to", 1.0, "progress by which all gates are hardened", 0, 1, {}},
-        {"freeze-loss", 1e30, "harden gates only while the training loss is below this", 0, 1e30, {}},
-        {"reference", false, "train with the plain sequential code (slow; for comparison)"},
-    };
-    if (d_.name == "pattern") list.push_back({"target", "", "the target: an ASCII pattern or a PNG"});
-    if (d_.seed_row >= -1) {
-      list.push_back({"seed-row", d_.seed_row, "row of the one living cell at the start; -1 = none", -1, 1e5, {}});
-      list.push_back({"seed-column", d_.seed_column, "its column", -1, 1e5, {}});
-    }
-    return list;
+class RuleOptions : public LatticeTaskOptions {
+ public:
+  std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<RuleOptions>(*this); }
+  Fields fields() override {
+    Fields f = LatticeTaskOptions::fields();
+    f.add("rule", rule_, "a life-like rule, such as B36/S23 (HighLife)").metavar("RULE");
+    f.add("table", table_, "a file with the 512 next states of a cell instead; docs/file-formats.md has the order")
+        .metavar("FILE");
+    return f;
   }
-
-  std::unique_ptr<Objective> make(const Json& config, std::uint64_t seed) const override {
-    return std::make_unique<LatticeObjective>(make_lattice_problem(config, seed), seed);
+  std::vector<std::string> input_files() const override {
+    return table_.empty() ? std::vector<std::string>() : std::vector<std::string>{table_};
+  }
+  std::shared_ptr<const LatticeGoal> goal() const override {
+    if (rule_.empty() == table_.empty())
+      fail("rule", rule_.empty() ? "neither a rule nor a table" : "both a rule and a table", "one of them");
+    const RuleTable rule = table_.empty() ? parse_life_rule(rule_) : read_rule_table(table_);
+    return rule_goal(format_life_rule(rule).value_or(table_), rule);
   }
 
  private:
-  LatticeDefaults d_;
+  std::string rule_, table_;
 };
+
+class CheckerboardOptions : public LatticeTaskOptions {
+ public:
+  std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<CheckerboardOptions>(*this); }
+  std::shared_ptr<const LatticeGoal> goal() const override { return checkerboard_goal(); }
+};
+
+class PictureOptions : public LatticeTaskOptions {
+ public:
+  PictureOptions(const char* built_in, int row, int column)
+      : built_in_(built_in), seed_row_(row), seed_column_(column) {}
+  std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<PictureOptions>(*this); }
+  Fields fields() override {
+    Fields f = LatticeTaskOptions::fields();
+    if (!built_in_) f.add("target", target_, "the target: an ASCII pattern or a PNG").metavar("FILE");
+    f.add("seed-row", seed_row_, "row of the one living cell at the start; -1 = none", -1, 1e5);
+    f.add("seed-column", seed_column_, "its column", -1, 1e5);
+    return f;
+  }
+  std::vector<std::string> input_files() const override {
+    return built_in_ || target_.empty() ? std::vector<std::string>() : std::vector<std::string>{target_};
+  }
+  std::shared_ptr<const LatticeGoal> goal() const override {
+    if (!built_in_ && target_.empty())
+      fail("pattern", "no target", "a PNG or an ASCII pattern as target", "data/targets has examples");
+    const Pattern pattern = built_in_ ? parse_pattern(built_in_, "target") : read_pattern(target_);
+    return picture_goal(pattern, seed_row_, seed_column_);
+  }
+
+ private:
+  const char* built_in_;  // null: the target is a file
+  std::string target_;
+  int seed_row_, seed_column_;
+};
+
+class BoardsOptions : public LatticeTaskOptions {
+ public:
+  std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<BoardsOptions>(*this); }
+  Fields fields() override {
+    Fields f = LatticeTaskOptions::fields();
+    f.add("data", data_, "pairs of boards in a NumPy .npz: start and target, [N, H, W] or [N, H, W, C] of 0 and 1")
+        .metavar("FILE");
+    f.add("validation-fraction", validation_fraction_, "of the pairs, those that choose the best weights", 0, 0.9);
+    return f;
+  }
+  std::vector<std::string> input_files() const override {
+    return data_.empty() ? std::vector<std::string>() : std::vector<std::string>{data_};
+  }
+  std::shared_ptr<const LatticeGoal> goal() const override {
+    if (data_.empty()) fail("boards", "no data", "an .npz file with the arrays start and target");
+    const NpzFile file = read_npz(data_);
+    const NumpyArray start = array(file, "start"), target = array(file, "target");
+    if (!std::equal(start.shape.begin(), start.shape.begin() + 3, target.shape.begin()))
+      fail("boards", fmt::format("starts and targets of other sizes in {}", data_),
+           "the same number, height and width");
+    BoardPairs pairs;
+    pairs.name = fmt::format("{} pairs of {} x {}", start.shape[0], start.shape[1], start.shape[2]);
+    pairs.count = static_cast<int>(start.shape[0]);
+    pairs.height = static_cast<int>(start.shape[1]);
+    pairs.width = static_cast<int>(start.shape[2]);
+    pairs.start_channels = start.shape.size() == 4 ? static_cast<int>(start.shape[3]) : 1;
+    pairs.target_channels = target.shape.size() == 4 ? static_cast<int>(target.shape[3]) : 1;
+    pairs.start = bits(start, "start");
+    pairs.target = bits(target, "target");
+    return boards_goal(std::move(pairs), validation_fraction_);
+  }
+
+ private:
+  NumpyArray array(const NpzFile& file, const std::string& name) const {
+    NumpyArray array = file.array(name);
+    constexpr std::size_t kMax = 1'000'000;
+    if ((array.shape.size() != 3 && array.shape.size() != 4) ||
+        !std::ranges::all_of(array.shape, [](std::size_t n) { return n > 0 && n <= kMax; }))
+      fail("boards", fmt::format("\"{}\" of {} dimensions in {}", name, array.shape.size(), data_),
+           "[N, H, W] or [N, H, W, C], none of them 0");
+    return array;
+  }
+  std::vector<std::uint8_t> bits(const NumpyArray& array, const char* name) const {
+    std::vector<std::uint8_t> bits = array.octets(fmt::format("{} of {}", name, data_));
+    for (const std::uint8_t bit : bits)
+      if (bit > 1) fail("boards", fmt::format("{} in \"{}\" of {}", bit, name, data_), "0 and 1 alone");
+    return bits;
+  }
+
+  std::string data_;
+  double validation_fraction_ = 0.2;
+};
+
+struct Preset {
+  std::string name = {}, summary = {};
+  int channels = 8, height = 0, width = 0, steps = 20, batch = 1;
+  int kernels = 16;
+  std::string perceive = "8,4,2", update = {};
+  Boundary boundary = Boundary::kZero;
+  float fire_rate = 1;
+  double lr = 0.05;
+  // Our recipe; see docs/experiments.md for what each part did.
+  std::uint64_t train_steps = 500, eval_every = 5, seeds = 1;
+  LatticeRecipe recipe = {};
+};
+
+template <class Options>
+Task make_task(const Preset& p, Options options) {
+  AutomatonOptions& automaton = options.lattice.automaton;
+  automaton.channels = p.channels;
+  automaton.kernels = p.kernels;
+  automaton.boundary = p.boundary;
+  Fields layers = fields_of(automaton);
+  layers.at("perceive").set_text(p.perceive);
+  layers.at("update").set_text(p.update);
+  options.lattice.rollout = {p.batch, p.height, p.width, p.steps, p.fire_rate};
+  options.lattice.recipe = p.recipe;
+  Task task{p.name, p.summary, {}, p.seeds, std::make_shared<Options>(std::move(options))};
+  task.train.steps = p.train_steps;
+  task.train.eval_every = p.eval_every;
+  task.train.until_solved = true;
+  task.train.schedule.lr = p.lr;
+  task.train.optimizer.beta2 = 0.99f;
+  task.train.optimizer.weight_decay = 0.01f;
+  task.train.optimizer.clip_value = 100.0f;
+  return task;
+}
+
+const Preset kRulePreset{.channels = 1,
+                         .height = 3,
+                         .width = 3,
+                         .steps = 1,
+                         .batch = 20,
+                         .perceive = "8,4,2,1",
+                         .update = "128x17,64,32,16,8,4,2,1",
+                         .boundary = Boundary::kPeriodic,
+                         .train_steps = 3000,
+                         .recipe = {.start_logit = 6, .gumbel_final = 1.5}};
+
+const Preset kPicturePreset{.channels = 64,
+                            .steps = 15,
+                            .kernels = 4,
+                            .update = "512x8,256,128,64",
+                            .lr = 0.06,
+                            .train_steps = 4000,
+                            .recipe = {.temperature_final = 0.4, .gumbel_final = 1, .straight_from = 0.85}};
+
+Preset named(Preset preset, std::string name, std::string summary) {
+  preset.name = std::move(name);
+  preset.summary = std::move(summary);
+  return preset;
+}
 
 }  // namespace
 
-void add_lattice_tasks(TaskList& tasks) {
-  const LatticeDefaults list[] = {
-      {.name = "life",
-       .summary = "learn Conway's Game of Life from examples of single steps",
-       .channels = 1,
-       .height = 3,
-       .width = 3,
-       .steps = 1,
-       .batch = 20,
-       .perceive = "8,4,2,1",
-       .update = "128x17,64,32,16,8,4,2,1",
-       .boundary = "periodic",
-       .epochs = 3000,
-       .start_logit = 6,
-       .gumbel_final = 1.5},
-      {.name = "checkerboard",
-       .summary = "grow a checkerboard of 2 x 2 squares out of noise",
-       .height = 16,
-       .width = 16,
-       .batch = 2,
-       .update = "256x10,128,64,32,16,8,8",
-       .eval_every = 2,
-       .seeds = 8},
-      {.name = "checkerboard-small",
-       .summary = "the same with a few hundred gates, for quick tries",
-       .channels = 4,
-       .height = 8,
-       .width = 8,
-       .steps = 10,
-       .batch = 4,
-       .kernels = 4,
-       .update = "32x4,16,8,4",
-       .epochs = 1500,
-       .start_logit = 5},
-      {.name = "checkerboard-async",
-       .summary = "the same while cells update at random times",
-       .height = 14,
-       .width = 14,
-       .steps = 50,
-       .update = "256x14,128,64,32,16,8,8",
-       .fire_rate = 0.6,
-       .epochs = 800,
-       .seeds = 8,
-       .start_logit = 5},
-      {.name = "lizard",
-       .summary = "grow the outline of a lizard from one cell",
-       .channels = 128,
-       .height = 20,
-       .width = 20,
-       .steps = 12,
-       .kernels = 4,
-       .perceive = "8,4,2,1",
-       .update = "512x8,256,128",
-       .boundary = "periodic",
-       .lr = 0.06,
-       .seed_row = 10,
-       .seed_column = 10,
-       .epochs = 4000,
-       .seeds = 2,
-       .gumbel_final = 1,
-       .temperature_final = 0.4,
-       .straight_from = 0.85},
-      {.name = "letter",
-       .summary = "grow a letter G in four colours out of nothing",
-       .channels = 64,
-       .height = 16,
-       .width = 16,
-       .steps = 15,
-       .kernels = 4,
-       .update = "512x8,256,128,64",
-       .lr = 0.06,
-       .seed_row = -1,
-       .seed_column = -1,
-       .epochs = 4000,
-       .seeds = 4,
-       .gumbel_final = 1.5},
-      {.name = "pattern",
-       .summary = "grow any picture: an ASCII file or a PNG (--target FILE)",
-       .channels = 64,
-       .steps = 15,
-       .kernels = 4,
-       .update = "512x8,256,128,64",
-       .lr = 0.06,
-       .seed_row = -1,
-       .seed_column = -1,
-       .epochs = 4000,
-       .gumbel_final = 1,
-       .temperature_final = 0.4,
-       .straight_from = 0.85},
-  };
-  for (const LatticeDefaults& defaults : list) tasks.push_back(std::make_unique<LatticeTask>(defaults));
+void add_lattice_tasks(std::vector<Task>& tasks) {
+  tasks.push_back(make_task(named(kRulePreset, "life", "learn Conway's Game of Life from examples of single steps"),
+                            LifeOptions()));
+  tasks.push_back(make_task(
+      named(kRulePreset, "rule", "learn any rule over a cell and its eight neighbours: a life-like one or a table"),
+      RuleOptions()));
+  tasks.push_back(make_task({.name = "checkerboard",
+                             .summary = "grow a checkerboard of 2 x 2 squares out of noise",
+                             .height = 16,
+                             .width = 16,
+                             .batch = 2,
+                             .update = "256x10,128,64,32,16,8,8",
+                             .eval_every = 2,
+                             .seeds = 8},
+                            CheckerboardOptions()));
+  tasks.push_back(make_task({.name = "checkerboard-small",
+                             .summary = "the same with a few hundred gates, for quick tries",
+                             .channels = 4,
+                             .height = 8,
+                             .width = 8,
+                             .steps = 10,
+                             .batch = 4,
+                             .kernels = 4,
+                             .update = "32x4,16,8,4",
+                             .train_steps = 1500,
+                             .recipe = {.start_logit = 5}},
+                            CheckerboardOptions()));
+  tasks.push_back(make_task({.name = "checkerboard-async",
+                             .summary = "the same while cells update at random times",
+                             .height = 14,
+                             .width = 14,
+                             .steps = 50,
+                             .update = "256x14,128,64,32,16,8,8",
+                             .fire_rate = 0.6f,
+                             .train_steps = 800,
+                             .seeds = 8,
+                             .recipe = {.start_logit = 5}},
+                            CheckerboardOptions()));
+  Preset lizard = named(kPicturePreset, "lizard", "grow the outline of a lizard from one cell");
+  lizard.channels = 128;
+  lizard.height = lizard.width = 20;
+  lizard.steps = 12;
+  lizard.perceive = "8,4,2,1";
+  lizard.update = "512x8,256,128";
+  lizard.boundary = Boundary::kPeriodic;
+  lizard.seeds = 2;
+  tasks.push_back(make_task(lizard, PictureOptions(kLizard, 10, 10)));
+  Preset letter = named(kPicturePreset, "letter", "grow a letter G in four colours out of nothing");
+  letter.height = letter.width = 16;
+  letter.seeds = 4;
+  letter.recipe = {.gumbel_final = 1.5};
+  tasks.push_back(make_task(letter, PictureOptions(kLetter, -1, -1)));
+  tasks.push_back(make_task(named(kPicturePreset, "pattern", "grow any picture: an ASCII file or a PNG"),
+                            PictureOptions(nullptr, -1, -1)));
+  Preset boards =
+      named(kPicturePreset, "boards", "learn from pairs of boards: starts, and what they are some steps later");
+  boards.channels = 8;
+  boards.steps = 1;
+  boards.batch = 8;
+  boards.kernels = 16;
+  boards.update = "256x8,128,64,32,16,8";
+  boards.lr = 0.05;
+  boards.recipe = {.start_logit = 6, .gumbel_final = 1.5};
+  tasks.push_back(make_task(boards, BoardsOptions()));
 }
 
 }  // namespace espalier

@@ -48,12 +48,6 @@ void check_options(const OptimizerOptions& o) {
 
 }  // namespace
 
-OptimizerKind optimizer_kind(std::string_view name) {
-  if (name == "sgd") return OptimizerKind::kSgd;
-  if (name == "adamw") return OptimizerKind::kAdamW;
-  fail("optimizer", fmt::format("\"{}\"", name), "sgd or adamw");
-}
-
 Optimizer::Optimizer(const OptimizerOptions& options, std::size_t num_parameters)
     : options_(options), first_(num_parameters), second_(options.kind == OptimizerKind::kAdamW ? num_parameters : 0) {
   check_options(options_);
@@ -115,6 +109,19 @@ void reference_step(const OptimizerOptions& o, std::uint64_t step, float lr, std
   for (std::size_t i = 0; i < g.size(); ++i) second[i] = o.beta2 * second[i] + (1.0f - o.beta2) * g[i] * g[i];
   for (std::size_t i = 0; i < g.size(); ++i)
     values[i] = values[i] * u.decay - lr * (first[i] * u.correct1) / (std::sqrt(second[i] * u.correct2) + o.epsilon);
+}
+
+float Schedule::at(std::uint64_t step, std::uint64_t total) const {
+  if (step < warmup) return static_cast<float>(lr * static_cast<double>(step + 1) / static_cast<double>(warmup));
+  double factor = 1;
+  if (kind == ScheduleKind::kStep) {
+    factor = std::pow(gamma, static_cast<double>((step - warmup) / std::max<std::uint64_t>(1, step_every)));
+  } else if (kind == ScheduleKind::kCosine) {
+    const double span = static_cast<double>(total > warmup + 1 ? total - warmup - 1 : 1);
+    const double done = std::min(1.0, static_cast<double>(step - warmup) / span);
+    factor = final_fraction + (1 - final_fraction) * 0.5 * (1 + std::cos(3.141592653589793 * done));
+  }
+  return static_cast<float>(lr * factor);
 }
 
 }  // namespace espalier

@@ -1,10 +1,10 @@
 // Benchmarks of the training room: the fused optimizer pass and the reduction of gradient slots, on arrays
 // that do not fit in a cache.
 #include "base/hash.hpp"
-#include "espalier/random.hpp"
-#include "espalier/gradient_slots.hpp"
-#include "espalier/optimizer.hpp"
 #include "bench/bench_makers.hpp"
+#include "espalier/optimizer.hpp"
+#include "espalier/parameters.hpp"
+#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {
@@ -26,12 +26,13 @@ struct OptimizerState {
 BenchCase optimizer_case(const char* name, const OptimizerOptions& options, double flops, double bytes) {
   BenchCase c{name, "weights/s", kParameters, flops * kParameters, bytes * kParameters, [options] {
                 const auto state = std::make_shared<OptimizerState>(options, kParameters);
-                return BenchBody{[state](const ThreadPool& pool) { state->optimizer.step(state->parameters, 0.001f, pool); },
-                                 [options](const ThreadPool& pool) {
-                                   OptimizerState fresh(options, kParameters);
-                                   for (int i = 0; i < 3; ++i) fresh.optimizer.step(fresh.parameters, 0.001f, pool);
-                                   return fresh.parameters.hash();
-                                 }};
+                return BenchBody{
+                    [state](const ThreadPool& pool) { state->optimizer.step(state->parameters, 0.001f, pool); },
+                    [options](const ThreadPool& pool) {
+                      OptimizerState fresh(options, kParameters);
+                      for (int i = 0; i < 3; ++i) fresh.optimizer.step(fresh.parameters, 0.001f, pool);
+                      return fresh.parameters.hash();
+                    }};
               }};
   c.prepare_reference = [options] {
     const auto state = std::make_shared<OptimizerState>(options, kReferenceParameters);

@@ -6,15 +6,37 @@
 
 #include "base/clock.hpp"
 #include "espalier/error.hpp"
+#include "espalier/model.hpp"
 
 namespace espalier {
-
 namespace {
-constexpr const char* kDivergedHint = "lower --lr or set --clip-norm; the last good checkpoint is kept";
-}
 
-bool better(const Evaluation& a, const Evaluation& b) {
-  return a.score != b.score ? a.score > b.score : a.loss < b.loss;
+constexpr const char* kDivergedHint = "lower the learning rate or clip the gradient norm; the last checkpoint is good";
+
+}  // namespace
+
+Fields fields_of(TrainOptions& o) {
+  Fields f;
+  f.add("train-steps", o.steps, "optimizer steps", 0, 1e9).alias("epochs");
+  f.add("lr", o.schedule.lr, "learning rate", 0, 1e3);
+  f.add("schedule", o.schedule.kind, "course of the learning rate after the warm-up", {"constant", "step", "cosine"});
+  f.add("lr-final", o.schedule.final_fraction, "cosine: rate at the end, as a fraction of the learning rate", 0, 1);
+  f.add("lr-step", o.schedule.step_every, "step: optimizer steps between drops", 1, 1e9);
+  f.add("lr-gamma", o.schedule.gamma, "step: factor of each drop", 0, 1);
+  f.add("warmup", o.schedule.warmup, "steps of linear rise at the start", 0, 1e9);
+  f.add("accumulate", o.accumulate, "mini-batches whose gradients are added up for one step", 1, 1e6);
+  f.add("optimizer", o.optimizer.kind, "the optimizer", {"sgd", "adamw"});
+  f.add("momentum", o.optimizer.momentum, "SGD: momentum", 0, 1);
+  f.add("beta1", o.optimizer.beta1, "AdamW: decay of the mean of gradients", 0, 0.999999);
+  f.add("beta2", o.optimizer.beta2, "AdamW: decay of the mean of squared gradients", 0, 0.999999);
+  f.add("epsilon", o.optimizer.epsilon, "AdamW: added to the root of the mean square", 0, 1);
+  f.add("weight-decay", o.optimizer.weight_decay, "decoupled weight decay", 0, 10);
+  f.add("clip-value", o.optimizer.clip_value, "limit of each gradient element; 0 = none", 0, 1e30);
+  f.add("clip-norm", o.optimizer.clip_norm, "limit of the global gradient norm; 0 = none", 0, 1e30);
+  f.add("eval-every", o.eval_every, "steps between evaluations", 1, 1e9);
+  f.add("patience", o.patience, "give up after this many evaluations without a better one; 0 = never", 0, 1e9);
+  f.add("until-solved", o.until_solved, "stop at the first evaluation that is solved; with several seeds always");
+  return f;
 }
 
 const char* outcome_name(Outcome outcome) {
@@ -33,64 +55,92 @@ Trainer::Trainer(Objective& objective, const TrainOptions& options, const Thread
       options_(options),
       pool_(pool),
       optimizer_(options.optimizer, objective.parameters().num_parameters()) {
-  if (options.accumulate < 1 || options.eval_every < 1) fail("trainer", "0 for accumulate or eval-every", "1 or more");
+  if (options.accumulate < 1 || options.eval_every < 1)
+    fail("trainer", "0 mini-batches per step, or 0 steps between evaluations", "1 or more");
 }
 
 void Trainer::step() {
   Parameters& parameters = objective_.parameters();
-  const std::uint64_t epoch = state_.epoch;
-  const double total = static_cast<double>(std::max<std::uint64_t>(1, options_.epochs));
-  objective_.begin_step(epoch, static_cast<double>(epoch) / total, state_.loss);
+  const std::uint64_t step = state_.step;
+  const double total = static_cast<double>(std::max<std::uint64_t>(1, options_.steps));
+  objective_.begin_step(step, static_cast<double>(step) / total, state_.loss);
   parameters.zero_grad(pool_);
   double loss = 0;
   for (std::uint64_t k = 0; k < options_.accumulate; ++k)
-    loss += objective_.accumulate(epoch * options_.accumulate + k, pool_, phases_);
+    loss += objective_.accumulate(step * options_.accumulate + k, pool_, phases_);
   if (!std::isfinite(loss))
-    fail("train", fmt::format("a loss of {} in epoch {}", loss, epoch + 1), "a finite number", kDivergedHint);
+    fail("train", fmt::format("a loss of {} in step {}", loss, step + 1), "a finite number", kDivergedHint);
   const double start = seconds_now();
-  optimizer_.step(parameters, options_.schedule.at(epoch, options_.epochs), pool_);
+  {
+    const ThreadPool::Uninterrupted whole(pool_);  // half an update would be lost work at best
+    optimizer_.step(parameters, options_.schedule.at(step, options_.steps), pool_);
+  }
   phases_.optimizer += seconds_now() - start;
   state_.loss = loss;
-  ++state_.epoch;
+  ++state_.step;
 }
 
 void Trainer::check_weights() const {
   for (const float w : objective_.parameters().values())
     if (!std::isfinite(w))
-      fail("train", fmt::format("a weight of {} after epoch {}", w, state_.epoch), "a finite number", kDivergedHint);
+      fail("train", fmt::format("a weight of {} after step {}", w, state_.step), "a finite number", kDivergedHint);
 }
 
 void Trainer::evaluate() {
   check_weights();
+  const double start = seconds_now();
   state_.last = objective_.evaluate(pool_);
-  if (!state_.evaluated || better(state_.last, state_.best)) {
+  phases_.evaluation += seconds_now() - start;
+  if (!state_.evaluated || state_.last.better_than(state_.best)) {
     state_.best = state_.last;
-    state_.best_epoch = state_.epoch;
+    state_.best_step = state_.step;
     state_.evaluations_since_best = 0;
     const auto values = objective_.parameters().values();
     state_.best_values.assign(values.begin(), values.end());
+    state_.best_state = objective_.state();
   } else {
     ++state_.evaluations_since_best;
   }
   state_.evaluated = true;
+  state_.evaluated_step = state_.step;
+}
+
+std::unique_ptr<Model> Trainer::best_model() const {
+  if (!state_.evaluated) fail("best model", "a run before its first evaluation", "one that was evaluated");
+  return objective_.snapshot(state_.best_values, state_.best_state);
 }
 
 Outcome Trainer::ended() const {
   if (options_.until_solved && state_.evaluated && state_.best.solved) return Outcome::kSolved;
   if (options_.patience && state_.evaluations_since_best >= options_.patience) return Outcome::kHopeless;
-  if (state_.epoch >= options_.epochs) return Outcome::kFinished;
+  if (state_.step >= options_.steps) return Outcome::kFinished;
   return Outcome::kRunning;
 }
 
+// Also for weights that a cancelled evaluation left unjudged.
+bool Trainer::evaluation_due() const {
+  if (!state_.evaluated) return true;
+  return state_.evaluated_step != state_.step &&
+         (state_.step % options_.eval_every == 0 || state_.step == options_.steps);
+}
+
 Outcome Trainer::run(const Watcher& watcher) {
-  if (!state_.evaluated) evaluate();
-  while (ended() == Outcome::kRunning) {
-    const double start = seconds_now();
-    step();
-    const bool due = state_.epoch % options_.eval_every == 0 || state_.epoch == options_.epochs;
-    if (due) evaluate();
-    state_.seconds += seconds_now() - start;
-    if (!watcher(*this, due)) return Outcome::kInterrupted;
+  try {
+    if (evaluation_due()) {
+      const bool after_a_step = state_.step > 0;
+      evaluate();
+      if (after_a_step && !watcher(*this, true)) return Outcome::kInterrupted;
+    }
+    while (ended() == Outcome::kRunning) {
+      const double start = seconds_now();
+      step();
+      const bool due = evaluation_due();
+      if (due) evaluate();
+      state_.seconds += seconds_now() - start;
+      if (!watcher(*this, due)) return Outcome::kInterrupted;
+    }
+  } catch (const Cancelled&) {
+    return Outcome::kInterrupted;
   }
   return ended();
 }

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "netlist/circuits.hpp"
-#include "synth/tools.hpp"
+#include "base/files.hpp"
 #include "espalier/export.hpp"
 #include "espalier/import.hpp"
 #include "espalier/verify.hpp"
-#include "base/files.hpp"
+#include "netlist/circuits.hpp"
+#include "synth/tools.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <memory>
 
-#include "espalier/error.hpp"
 #include "base/files.hpp"
+#include "espalier/error.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "espalier/error.hpp"
 #include "base/files.hpp"
+#include "espalier/error.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <limits>
 
-#include "espalier/error.hpp"
 #include "base/files.hpp"
+#include "espalier/error.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

@@ -132,6 +132,24 @@ TEST_F(PoolTest, ARaisedFlagCancelsForAnyThreadCount) {
   }
 }
 
+TEST_F(PoolTest, AnotherThreadPausesALoopAndAClearedFlagLetsItRunAgain) {
+  for (const int threads : kThreadCounts) {
+    StopFlag stop;
+    ThreadPool pool(threads);
+    pool.watch(&stop);
+    std::thread other([&] { stop.raise(); });
+    EXPECT_THROW(while (true) pool.for_chunks(64, 1, kCostly, [](Chunk) {}), Cancelled);
+    other.join();
+    stop.clear();
+    std::atomic<int> ran{0};
+    pool.for_chunks(64, 1, kCostly, [&](Chunk) { ++ran; });
+    EXPECT_EQ(ran, 64);
+    pool.watch(nullptr);
+    stop.raise();
+    EXPECT_NO_THROW(pool.for_chunks(64, 1, kCostly, [](Chunk) {}));
+  }
+}
+
 TEST(ThreadPool, StartsNoMoreWorkersThanCores) {
   unsetenv("ESPALIER_OVERSUBSCRIBE");
   const ThreadPool pool(1000);

@@ -1,9 +1,9 @@
 // DagNN to a file and back: the same network, which goes on learning as if nothing had happened.
 #include <gtest/gtest.h>
 
+#include "dag/random_dag.hpp"
 #include "espalier/error.hpp"
 #include "espalier/safetensors.hpp"
-#include "dag/random_dag.hpp"
 
 namespace espalier {
 namespace {

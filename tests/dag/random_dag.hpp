@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "espalier/random.hpp"
 #include "espalier/dag_nn.hpp"
+#include "espalier/random.hpp"
 
 namespace espalier {
 

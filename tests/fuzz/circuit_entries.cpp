@@ -2,12 +2,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "netlist/evaluate.hpp"
+#include "espalier/error.hpp"
 #include "espalier/export.hpp"
 #include "espalier/import.hpp"
-#include "espalier/error.hpp"
 #include "espalier/random.hpp"
 #include "fuzz/entries.hpp"
+#include "netlist/evaluate.hpp"
 
 namespace espalier::fuzz {
 namespace {

@@ -2,10 +2,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "espalier/thread_pool.hpp"
-#include "espalier/safetensors.hpp"
-#include "tasks/task.hpp"
 #include "espalier/optimizer.hpp"
+#include "espalier/safetensors.hpp"
+#include "espalier/thread_pool.hpp"
 
 int main() {
   const espalier::ThreadPool pool(2);
@@ -21,6 +20,6 @@ int main() {
   espalier::write_safetensors("user.safetensors", file);
   const auto back = espalier::read_safetensors("user.safetensors").floats("w");
   const bool learned = std::abs(back[0] - 1) < 1e-4f && std::abs(back[1] - 2) < 1e-4f;
-  std::printf("%s, %zu tasks\n", learned ? "learned" : "failed", espalier::all_tasks().size());
-  return learned && !espalier::all_tasks().empty() ? 0 : 1;
+  std::puts(learned ? "learned" : "failed");
+  return learned ? 0 : 1;
 }

@@ -57,9 +57,9 @@ struct Examples {
 
 Examples examples(const Vocabulary& words, std::size_t count, std::uint64_t seed) {
   SimplifyDataOptions o;
-  o.train = count, o.validation = o.test = 1, o.deep = 0, o.seed = seed;
+  o.train = count, o.validation = o.test = 1, o.deep = 0;
   Examples all;
-  all.inputs = make_simplify_data(o).train;
+  all.inputs = make_simplify_data(o, seed).train;
   for (const Expression& e : all.inputs) {
     all.pointers.push_back(&e);
     for (const std::uint32_t edit : simplify_edits(e, words)) all.edits.push_back(edit);

@@ -5,11 +5,11 @@
 
 #include <numeric>
 
+#include "espalier/netlist.hpp"
+#include "espalier/random.hpp"
+#include "espalier/simplify.hpp"
 #include "netlist/cell.hpp"
 #include "netlist/evaluate.hpp"
-#include "espalier/netlist.hpp"
-#include "espalier/simplify.hpp"
-#include "espalier/random.hpp"
 
 namespace espalier::test {
 

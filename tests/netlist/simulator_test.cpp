@@ -5,10 +5,10 @@
 #include <cstdlib>
 
 #include "circuits.hpp"
-#include "espalier/simplify.hpp"
 #include "espalier/error.hpp"
-#include "netlist/fire_mask.hpp"
+#include "espalier/simplify.hpp"
 #include "logic/each_target.hpp"
+#include "netlist/fire_mask.hpp"
 
 namespace espalier {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "espalier/error.hpp"
 #include "base/files.hpp"
+#include "espalier/error.hpp"
 #include "temp_folder.hpp"
 #include "train/toy_objective.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "espalier/error.hpp"
 #include "base/files.hpp"
+#include "espalier/error.hpp"
 #include "temp_folder.hpp"
 #include "thread_counts.hpp"
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "circuits.hpp"
-#include "espalier/verify.hpp"
 #include "espalier/error.hpp"
+#include "espalier/verify.hpp"
 
 namespace espalier {
 namespace {

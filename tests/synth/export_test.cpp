@@ -5,12 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/files.hpp"
 #include "circuits.hpp"
 #include "espalier/import.hpp"
 #include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
 #include "espalier/verify.hpp"
-#include "base/files.hpp"
 #include "temp_folder.hpp"
 #include "tools.hpp"
 

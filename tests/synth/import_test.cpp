@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "circuits.hpp"
-#include "espalier/export.hpp"
 #include "espalier/error.hpp"
+#include "espalier/export.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.hpp"
 #include "circuits.hpp"
 #include "netlist/gate_algebra.hpp"
-#include "base/clock.hpp"
 
 namespace espalier {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "circuits.hpp"
-#include "espalier/simplify.hpp"
 #include "espalier/error.hpp"
+#include "espalier/simplify.hpp"
 
 namespace espalier {
 namespace {

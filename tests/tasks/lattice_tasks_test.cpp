@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "runs/config.hpp"
-#include "models/lattice/lattice_objective.hpp"
 #include "espalier/trainer.hpp"
+#include "models/lattice/lattice_objective.hpp"
+#include "runs/config.hpp"
 
 namespace espalier {
 namespace {

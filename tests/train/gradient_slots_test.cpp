@@ -1,9 +1,8 @@
-#include "espalier/gradient_slots.hpp"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include "espalier/error.hpp"
+#include "espalier/parameters.hpp"
 #include "espalier/random.hpp"
 #include "thread_counts.hpp"
 

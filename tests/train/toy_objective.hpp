@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "espalier/parameters.hpp"
 #include "espalier/random.hpp"
 #include "espalier/safetensors.hpp"
-#include "espalier/gradient_slots.hpp"
-#include "espalier/objective.hpp"
+#include "espalier/trainer.hpp"
 
 namespace espalier {
 

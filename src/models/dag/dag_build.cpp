@@ -190,51 +190,66 @@ std::uint32_t counter(const SafetensorsFile& file, const std::string& key) {
 
 }  // namespace
 
-void DagNN::save(SafetensorsFile& file) const {
+void DagNN::save_shape(SafetensorsFile& file) const {
   std::vector<std::int32_t> nodes, edges;
-  std::vector<float> biases, weights;
-  for (const auto& [id, node] : topology_.nodes()) {
+  for (const auto& [id, node] : topology_.nodes())
     for (const std::uint32_t field :
          {id, static_cast<std::uint32_t>(node.kind), static_cast<std::uint32_t>(node.activation), node.symbol})
       nodes.push_back(as_int(field));
-    biases.push_back(bias(id));
-  }
-  for (const auto& [id, edge] : topology_.edges()) {
+  for (const auto& [id, edge] : topology_.edges())
     for (const std::uint32_t field : {id, edge.from, edge.to}) edges.push_back(as_int(field));
-    weights.push_back(weight(id));
-  }
-  file.add("dag.nodes", {biases.size(), 4}, nodes);
-  file.add("dag.edges", {weights.size(), 3}, edges);
-  file.add("dag.bias", {biases.size()}, biases);
-  file.add("dag.weight", {weights.size()}, weights);
+  file.add("dag.nodes", {nodes.size() / 4, 4}, nodes);
+  file.add("dag.edges", {edges.size() / 3, 3}, edges);
   file.metadata["dag.training"] = training_ ? "true" : "false";
   file.metadata["dag.fan_in_scaling"] = options_.fan_in_scaling ? "true" : "false";
   file.metadata["dag.next_node"] = std::to_string(topology_.next_node());
   file.metadata["dag.next_edge"] = std::to_string(topology_.next_edge());
 }
 
-DagNN DagNN::load(const SafetensorsFile& file) {
+void DagNN::save(SafetensorsFile& file) const {
+  save_shape(file);
+  std::vector<float> biases, weights;
+  for (const auto& [id, node] : topology_.nodes()) biases.push_back(bias(id));
+  for (const auto& [id, edge] : topology_.edges()) weights.push_back(weight(id));
+  file.add("dag.bias", {biases.size()}, biases);
+  file.add("dag.weight", {weights.size()}, weights);
+}
+
+DagNN DagNN::load_shape(const SafetensorsFile& file) {
   const std::vector<std::int32_t> nodes = file.ints("dag.nodes"), edges = file.ints("dag.edges");
-  const std::vector<float> biases = file.floats("dag.bias"), weights = file.floats("dag.weight");
-  if (nodes.size() != 4 * biases.size() || edges.size() != 3 * weights.size())
-    bad(fmt::format("{} and {} numbers of nodes and edges", nodes.size(), edges.size()),
-        fmt::format("4 x {} and 3 x {}", biases.size(), weights.size()));
+  if (nodes.size() % 4 != 0 || edges.size() % 3 != 0)
+    bad(fmt::format("{} and {} numbers of nodes and edges", nodes.size(), edges.size()), "four a node, three an edge");
   DagNN network(DagOptions{flag(file, "dag.fan_in_scaling")});
   network.training_ = flag(file, "dag.training");
   const std::uint32_t next_node = counter(file, "dag.next_node"), next_edge = counter(file, "dag.next_edge");
-  for (std::size_t i = 0; i < biases.size(); ++i) {
-    const std::int32_t* n = &nodes[4 * i];
+  for (std::size_t i = 0; i < nodes.size(); i += 4) {
+    const std::int32_t* n = &nodes[i];
     if (as_id(n[0]) >= next_node || n[1] < 0 || n[1] > 2 || n[2] < 0 || n[2] >= kNumActivations)
       bad(fmt::format("node {}, kind {}, activation {}", n[0], n[1], n[2]), "values in range");
-    const auto kind = static_cast<NodeKind>(n[1]);
-    network.restore_node(as_id(n[0]), kind, static_cast<Activation>(n[2]), biases[i], as_id(n[3]));
+    network.restore_node(as_id(n[0]), static_cast<NodeKind>(n[1]), static_cast<Activation>(n[2]), 0, as_id(n[3]));
   }
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const std::int32_t* e = &edges[3 * i];
+  for (std::size_t i = 0; i < edges.size(); i += 3) {
+    const std::int32_t* e = &edges[i];
     if (as_id(e[0]) >= next_edge) bad(fmt::format("edge {}", e[0]), fmt::format("ids below {}", next_edge));
-    network.restore_edge(as_id(e[0]), as_id(e[1]), as_id(e[2]), weights[i]);
+    network.restore_edge(as_id(e[0]), as_id(e[1]), as_id(e[2]), 0);
   }
   network.reserve_ids(next_node, next_edge);
+  return network;
+}
+
+DagNN DagNN::load(const SafetensorsFile& file) {
+  DagNN network = load_shape(file);
+  // In the order of the shape's rows, which need not be that of the ids.
+  const std::vector<std::int32_t> nodes = file.ints("dag.nodes"), edges = file.ints("dag.edges");
+  const std::vector<float> biases = file.floats("dag.bias"), weights = file.floats("dag.weight");
+  if (nodes.size() != 4 * biases.size() || edges.size() != 3 * weights.size())
+    bad(fmt::format("{} biases and {} weights", biases.size(), weights.size()),
+        fmt::format("{} nodes and {} edges", nodes.size() / 4, edges.size() / 3));
+  for (std::size_t i = 0; i < biases.size(); ++i) {
+    const NodeId id = as_id(nodes[4 * i]);
+    if (network.topology().node(id).kind != NodeKind::kInput) network.set_bias(id, biases[i]);
+  }
+  for (std::size_t i = 0; i < weights.size(); ++i) network.set_weight(as_id(edges[3 * i]), weights[i]);
   return network;
 }
 

@@ -135,6 +135,11 @@ Parameters& DagNN::parameters() {
   return parameters_;
 }
 
+const Parameters& DagNN::parameters() const {
+  if (state_->edited) fail("dag parameters", "edits that wait", "apply_edits() first");
+  return parameters_;
+}
+
 void DagNN::apply_edits(Optimizer* optimizer) {
   State& s = *state_;
   if (optimizer && optimizer->first_moment().size() != parameters_.num_parameters())

@@ -9,7 +9,6 @@
 
 #include "espalier/aligned.hpp"
 #include "espalier/dag_nn.hpp"
-#include "espalier/gradient_slots.hpp"
 #include "models/dag/dag_kernels.hpp"
 
 namespace espalier {

@@ -130,7 +130,7 @@ TableColumn fit_column(const CsvTable& table, std::size_t c, const std::vector<s
     if (is_missing(cell)) {
       if (!impute)
         fail("table", fmt::format("a missing value in column \"{}\", line {}", column.name, table.lines[r]), "a value",
-             "--impute puts the mean or the most frequent word there");
+             "imputing puts the mean or the most frequent word there");
       continue;
     }
     ++words[cell];
@@ -163,7 +163,7 @@ void encode(const TableColumn& column, const std::string& cell, std::size_t line
   const bool missing = is_missing(cell);
   if (missing && !impute)
     fail("table", fmt::format("a missing value in column \"{}\", line {}", column.name, line), "a value",
-         "--impute puts the mean or the most frequent word there");
+         "imputing puts the mean or the most frequent word there");
   if (column.numeric) {
     const std::optional<double> x = missing ? std::optional(column.mean) : number_in(cell);
     if (!x) fail("table", fmt::format("\"{}\" in column \"{}\", line {}", cell, column.name, line), "a number");
@@ -172,24 +172,6 @@ void encode(const TableColumn& column, const std::string& cell, std::size_t line
   }
   const std::string& word = missing ? column.usual : cell;
   for (std::size_t i = 0; i < column.words.size(); ++i) out[i] = column.words[i] == word ? 1.0f : 0.0f;
-}
-
-Json column_json(const TableColumn& c) {
-  return {{"name", c.name},           {"numeric", c.numeric}, {"mean", c.mean},
-          {"deviation", c.deviation}, {"words", c.words},     {"usual", c.usual}};
-}
-
-TableColumn column_from(const Json& j) {
-  TableColumn c;
-  j.at("name").get_to(c.name);
-  j.at("numeric").get_to(c.numeric);
-  j.at("mean").get_to(c.mean);
-  j.at("deviation").get_to(c.deviation);
-  j.at("words").get_to(c.words);
-  j.at("usual").get_to(c.usual);
-  if (c.width() == 0 || !(c.deviation > 0))
-    fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
-  return c;
 }
 
 }  // namespace
@@ -213,7 +195,7 @@ TableSchema TableSchema::fit(const CsvTable& table, const std::vector<std::size_
   std::iota(all.begin(), all.end(), std::size_t{0});
   const TableColumn everywhere = fit_column(table, target_column, all, false);
   if (kind == "regress" && !everywhere.numeric)
-    fail("table", fmt::format("words in the target \"{}\"", target), "numbers for --kind regress");
+    fail("table", fmt::format("words in the target \"{}\"", target), "numbers, to regress them");
   schema.target = fit_column(table, target_column, rows, false);
   if (kind == "classify" || (kind == "auto" && !everywhere.numeric)) {
     std::map<std::string, std::size_t> words;
@@ -255,25 +237,6 @@ std::vector<float> TableSchema::targets_of(const CsvTable& table, const std::vec
     out[i] = static_cast<float>(found - target.words.begin());
   }
   return out;
-}
-
-Json TableSchema::to_json() const {
-  Json columns = Json::array();
-  for (const TableColumn& c : inputs) columns.push_back(column_json(c));
-  return {{"inputs", columns}, {"target", column_json(target)}, {"impute", impute}};
-}
-
-TableSchema TableSchema::from_json(const std::string& text) {
-  try {
-    const Json json = Json::parse(text);
-    TableSchema schema;
-    for (const Json& c : json.at("inputs")) schema.inputs.push_back(column_from(c));
-    schema.target = column_from(json.at("target"));
-    json.at("impute").get_to(schema.impute);
-    return schema;
-  } catch (const Json::exception& e) {
-    fail("table model", fmt::format("a schema that does not parse ({})", e.what()), "what this program writes");
-  }
 }
 
 TableSplit split_rows(std::size_t rows, double test_fraction, double validation_fraction, std::uint64_t seed) {

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tasks/task.hpp"
-
 namespace espalier {
 
 struct CsvTable {
@@ -46,9 +44,6 @@ struct TableSchema {
   std::vector<float> inputs_of(const CsvTable& table, const std::vector<std::size_t>& rows) const;
   // Class numbers, or standardised targets.
   std::vector<float> targets_of(const CsvTable& table, const std::vector<std::size_t>& rows) const;
-
-  Json to_json() const;
-  static TableSchema from_json(const std::string& text);
 };
 
 struct TableSplit {

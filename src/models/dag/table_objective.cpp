@@ -1,6 +1,8 @@
+// Loss, growth and pruning of tables, and the linear model they are held against.
 #include "models/dag/table_objective.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +15,7 @@
 #include "espalier/random.hpp"
 #include "espalier/safetensors.hpp"
 #include "models/dag/dag_reference.hpp"
+#include "models/dag/table_model.hpp"
 
 namespace espalier {
 
@@ -102,8 +105,8 @@ std::vector<double> least_squares(std::size_t inputs, std::span<const float> x, 
 }  // namespace
 
 std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
-                                      std::span<const float> x, std::span<const float> y,
-                                      std::span<const float> x_test) {
+                                      std::span<const float> x, std::span<const float> y, std::span<const float> x_test,
+                                      const ThreadPool& pool) {
   const std::size_t test_rows = x_test.size() / inputs;
   if (!classifies) {
     const std::vector<double> w = least_squares(inputs, x, y);
@@ -116,18 +119,17 @@ std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::
     return result;
   }
   // Softmax regression is a network of two layers; the problem is convex, so the whole set at once and a falling rate.
-  const std::size_t shape[] = {inputs, outputs};
-  DagNN model = DagNN::layered(shape);
+  DagNN model = DagNN::layered({inputs, outputs});
   Optimizer optimizer({}, model.num_parameters());
   constexpr int kSteps = 600;
   std::vector<float> gradient;
   for (int step = 0; step < kSteps; ++step) {
-    model.zero_grad();
-    table_loss(true, model.forward(x, y.size()), y, &gradient);
-    model.backward_accumulate(gradient);
-    optimizer.step(model.parameters(), 0.1f * (1.0f - static_cast<float>(step) / kSteps), calling_thread());
+    model.zero_grad(pool);
+    table_loss(true, model.forward(x, y.size(), pool), y, &gradient);
+    model.backward_accumulate(gradient, pool);
+    optimizer.step(model.parameters(), 0.1f * (1.0f - static_cast<float>(step) / kSteps), pool);
   }
-  const auto result = model.forward(x_test, test_rows);
+  const auto result = model.forward(x_test, test_rows, pool);
   return {result.begin(), result.end()};
 }
 
@@ -144,47 +146,55 @@ std::vector<std::size_t> sizes_from(const std::string& text) {
   while (std::getline(words, word, ',')) {
     if (word.empty() || word.size() > 6 || word.find_first_not_of("0123456789") != std::string::npos ||
         std::stoul(word) == 0)
-      fail("--hidden", fmt::format("\"{}\"", text), "sizes such as 16 or 16,8; empty for none");
+      fail("hidden", fmt::format("\"{}\"", text), "sizes such as 16 or 16,8; empty for none");
     sizes.push_back(std::stoul(word));
   }
   return sizes;
 }
 
 CsvTable read_table(const TableOptions& o) {
-  if (o.csv.empty())
-    fail("table", "no --csv", "a CSV file", "espalier train table --csv data/iris.csv --target species");
-  if (o.target.empty()) fail("table", "no --target", "the name of the column to predict");
+  if (o.csv.empty()) fail("table", "no CSV file", "the option csv");
+  if (o.target.empty()) fail("table", "no target", "the name of the column to predict");
   return parse_csv(read_text(o.csv), o.csv);
 }
 
 }  // namespace
 
-TableOptions table_options(const Json& c, std::uint64_t seed) {
-  TableOptions o;
-  c.at("csv").get_to(o.csv);
-  c.at("target").get_to(o.target);
-  c.at("kind").get_to(o.kind);
-  c.at("impute").get_to(o.impute);
-  o.skip = !c.value("no-skip", false);
-  o.hidden = sizes_from(c.at("hidden").get<std::string>());
-  o.network = {c.at("density").get<double>(), activation_named(c.at("activation").get<std::string>()),
-               Activation::kLinear, c.at("fan-in-scaling").get<bool>(), seed};
-  o.test_fraction = c.at("test-fraction");
-  o.validation_fraction = c.at("validation-fraction");
-  o.batch_size = c.at("batch-size");
-  o.grow = c.at("grow");
-  o.prune = c.at("prune");
-  o.seed = seed;
-  o.use_reference = c.value("reference", false);
-  return o;
+Fields fields_of(TableOptions& o) {
+  Fields f;
+  f.add("csv", o.csv, "the table: a first line of names, then rows").metavar("FILE");
+  f.add("target", o.target, "the column to predict");
+  const auto text = [](std::string& member) {
+    return Field::Access{[&member] { return member; }, [&member](const std::string& value) { member = value; }};
+  };
+  f.add("kind", text(o.kind), "auto: words are classes, numbers are regressed", {"auto", "classify", "regress"});
+  f.add("impute", o.impute, "missing values become the mean or the most frequent word");
+  f.add("hidden",
+        {[&o] { return fmt::format("{}", fmt::join(o.hidden, ",")); },
+         [&o](const std::string& value) { o.hidden = sizes_from(value); }},
+        "hidden layers, e.g. 16,8; empty for none");
+  f.add("density", o.network.density, "fraction of the edges between neighbouring layers", 1e-6, 1);
+  f.add("activation", o.network.hidden, "activation of hidden nodes",
+        {"linear", "relu", "leaky-relu", "sigmoid", "tanh"});
+  f.add("no-skip", o.no_skip, "leave out the edges from inputs to outputs that put a linear model within reach");
+  f.add("fan-in-scaling", o.network.fan_in_scaling, "scale what a node hears by 1/sqrt(number of its edges)");
+  f.add("test-fraction", o.test_fraction, "rows kept for the test", 0, 0.9);
+  f.add("validation-fraction", o.validation_fraction, "of the rest, rows that choose the best weights", 0, 0.9);
+  f.add("batch-size", o.batch_size, "rows in a mini-batch", 1, 1e6);
+  f.add("grow", o.grow, "edges to split and tie to further inputs in the first half of training", 0, 10000);
+  f.add("prune", o.prune, "per cent of the edges to cut in the second half", 0, 100);
+  f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
+  return f;
 }
 
-DagNN TableObjective::make_network(const TableOptions& options, const TableSchema& schema) {
+DagNN TableObjective::make_network(const TableOptions& options, const TableSchema& schema, std::uint64_t seed) {
   std::vector<std::size_t> sizes{schema.num_inputs()};
   sizes.insert(sizes.end(), options.hidden.begin(), options.hidden.end());
   sizes.push_back(schema.num_outputs());
-  DagNN network = DagNN::layered(sizes, options.network);
-  if (!options.skip || options.hidden.empty()) return network;
+  LayeredOptions layered = options.network;
+  layered.seed = seed;
+  DagNN network = DagNN::layered(sizes, layered);
+  if (options.no_skip || options.hidden.empty()) return network;
   std::vector<NodeId> inputs, outputs;
   for (const auto& [id, node] : network.topology().nodes()) {
     if (node.kind == NodeKind::kInput) inputs.push_back(id);
@@ -195,13 +205,20 @@ DagNN TableObjective::make_network(const TableOptions& options, const TableSchem
   return network;
 }
 
-TableObjective::TableObjective(const TableOptions& options) : TableObjective(options, read_table(options)) {}
+TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed)
+    : TableObjective(options, seed, read_table(options)) {}
 
-TableObjective::TableObjective(const TableOptions& options, const CsvTable& table)
+TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed, const CsvTable& table)
     : options_(options),
-      split_(split_rows(table.rows.size(), options.test_fraction, options.validation_fraction, options.seed)),
+      seed_(seed),
+      split_(split_rows(table.rows.size(), options.test_fraction, options.validation_fraction, seed)),
       schema_(TableSchema::fit(table, split_.train, options.target, options.kind, options.impute)),
-      shape_(make_network(options, schema_), options.grow) {
+      network_(make_network(options, schema_, seed)),
+      max_edges_(network_.topology().next_edge() + 2 * options.grow),
+      max_nodes_(network_.topology().next_node() + options.grow) {
+  parameters_.add("weight", {max_edges_});
+  parameters_.add("bias", {max_nodes_});
+  take_weights();
   const auto take = [&](const std::vector<std::size_t>& rows) {
     return Rows{schema_.inputs_of(table, rows), schema_.targets_of(table, rows)};
   };
@@ -212,12 +229,79 @@ TableObjective::TableObjective(const TableOptions& options, const CsvTable& tabl
   options_.batch_size = std::min(options_.batch_size, order_.size());
 }
 
+// --- The network within the parameters.
+
+void TableObjective::find_places() {
+  places_.clear();
+  for (const auto& [id, edge] : network_.topology().edges()) places_.emplace_back(network_.weight_index(id), id);
+  for (const auto& [id, node] : network_.topology().nodes())
+    if (node.kind != NodeKind::kInput) places_.emplace_back(network_.bias_index(id), max_edges_ + id);
+}
+
+DagNN& TableObjective::network() {
+  const std::span<float> values = network_.parameters().values();
+  for (const auto& [there, here] : places_) values[there] = parameters_.values()[here];
+  return network_;
+}
+
+void TableObjective::take_gradients() {
+  const std::span<const float> gradients = network_.parameters().gradients();
+  for (const auto& [there, here] : places_) parameters_.gradients()[here] += gradients[there];
+}
+
+void TableObjective::take_weights() {
+  find_places();
+  std::ranges::fill(parameters_.values(), 0.0f);
+  const std::span<const float> values = network_.parameters().values();
+  for (const auto& [there, here] : places_) parameters_.values()[here] = values[there];
+}
+
+SafetensorsFile TableObjective::state() const {
+  SafetensorsFile file;
+  network_.save_shape(file);
+  const std::int32_t events[] = {static_cast<std::int32_t>(grown_), static_cast<std::int32_t>(pruned_)};
+  file.add("table.events", {2}, std::span<const std::int32_t>(events));
+  return file;
+}
+
+DagNN TableObjective::shape_from(const SafetensorsFile& state) const {
+  DagNN network = DagNN::load_shape(state);
+  if (network.topology().next_edge() > max_edges_ || network.topology().next_node() > max_nodes_ ||
+      network.num_inputs() != schema_.num_inputs() || network.num_outputs() != schema_.num_outputs())
+    fail("table state", "a network that does not fit this table", "the state of a run with the same options");
+  return network;
+}
+
+void TableObjective::restore_state(const SafetensorsFile& state) {
+  DagNN network = shape_from(state);
+  const std::vector<std::int32_t> events = state.ints("table.events");
+  if (events.size() != 2 || events[0] < 0 || events[1] < 0)
+    fail("table state", "events that are no two counts", "how often it grew and was pruned");
+  network_ = std::move(network);
+  find_places();
+  grown_ = static_cast<std::uint64_t>(events[0]);
+  pruned_ = static_cast<std::uint64_t>(events[1]);
+}
+
+std::unique_ptr<Model> TableObjective::snapshot(std::span<const float> weights, const SafetensorsFile& state) const {
+  if (weights.size() != parameters_.num_parameters())
+    fail("table snapshot", fmt::format("{} weights", weights.size()), fmt::format("{}", parameters_.num_parameters()));
+  DagNN network = shape_from(state);
+  for (const auto& [id, edge] : network.topology().edges()) network.set_weight(id, weights[id]);
+  for (const auto& [id, node] : network.topology().nodes())
+    if (node.kind != NodeKind::kInput) network.set_bias(id, weights[max_edges_ + id]);
+  network.train(false);
+  return std::make_unique<TableModel>(schema_, std::move(network));
+}
+
+// --- Training.
+
 double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
   const std::size_t size = options_.batch_size, inputs = schema_.num_inputs();
   const std::uint64_t per_epoch = order_.size() / size, epoch = batch / per_epoch;
   if (epoch != shuffled_epoch_) {
     std::iota(order_.begin(), order_.end(), 0u);
-    Random(options_.seed, Purpose::kBatch, static_cast<std::uint32_t>(epoch)).shuffle(std::span(order_));
+    Random(seed_, Purpose::kBatch, static_cast<std::uint32_t>(epoch)).shuffle(std::span(order_));
     shuffled_epoch_ = epoch;
   }
   std::vector<float> x, y, gradient;
@@ -227,21 +311,21 @@ double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, P
              train_.x.begin() + static_cast<std::ptrdiff_t>((row + 1) * inputs));
     y.push_back(train_.y[row]);
   }
-  if (options_.use_reference) return accumulate_reference(x, y);
+  if (options_.reference) return accumulate_reference(x, y);
   const double start = seconds_now();
-  DagNN& network = shape_.network();
+  DagNN& network = this->network();
   const double loss = table_loss(schema_.classifies(), network.forward(x, size, pool), y, &gradient);
   const double middle = seconds_now();
   network.zero_grad(pool);
   network.backward_accumulate(gradient, pool);
-  shape_.take_gradients();
+  take_gradients();
   phases.forward += middle - start;
   phases.backward += seconds_now() - middle;
   return loss;
 }
 
 double TableObjective::accumulate_reference(std::span<const float> x, std::span<const float> y) {
-  DagNN& network = shape_.network();
+  DagNN& network = this->network();
   const reference::Dag<float> plain(network);
   const std::size_t inputs = plain.inputs.size(), outputs = plain.outputs.size();
   std::vector<std::vector<float>> z(y.size()), a(y.size());
@@ -259,13 +343,12 @@ double TableObjective::accumulate_reference(std::span<const float> x, std::span<
   }
   // Biases lie in the same order as the reference's nodes, which begin with the inputs.
   std::copy(db.begin() + static_cast<std::ptrdiff_t>(inputs), db.end(), network.parameters().gradients(0).begin());
-  shape_.take_gradients();
+  take_gradients();
   return loss;
 }
 
 Evaluation TableObjective::evaluate(const ThreadPool& pool) {
-  DagNN& network = shape_.network();
-  shape_.write_shape();  // exact, whatever a weight decay did to it: the best weights are copied from here
+  DagNN& network = this->network();
   const auto outputs = network.forward(validation_.x, validation_.y.size(), pool);
   Evaluation e;
   e.score = table_score(schema_.classifies(), outputs, validation_.y);
@@ -280,60 +363,62 @@ Evaluation TableObjective::evaluate(const ThreadPool& pool) {
   return e;
 }
 
-// Growth and pruning happen when `progress` passes fixed marks, so a resumed run does what an unbroken one does.
-void TableObjective::begin_step(std::uint64_t step, double progress, double /*last_loss*/) {
-  if (step == 0) return;
-  const double before = progress * static_cast<double>(step - 1) / static_cast<double>(step);
-  const auto passed = [&](double mark) { return before < mark && progress >= mark; };
-  for (std::size_t i = 0; i < options_.grow; ++i)
-    if (passed(0.5 * static_cast<double>(i + 1) / static_cast<double>(options_.grow + 1))) grow(i);
-  for (std::uint64_t i = 0; options_.prune > 0 && i < kPruneSteps; ++i)
-    if (passed(0.5 + 0.3 * static_cast<double>(i) / static_cast<double>(kPruneSteps))) prune(i);
+// Growth and pruning happen at the first step at or after fixed marks of `progress`. How many have happened is part of
+// the state, so a step that is begun again, or a resumed run, does none of them twice.
+void TableObjective::begin_step(std::uint64_t /*step*/, double progress, double /*last_loss*/) {
+  const auto growth_mark = [&](std::uint64_t event) {
+    return 0.5 * static_cast<double>(event + 1) / static_cast<double>(options_.grow + 1);
+  };
+  const auto prune_mark = [](std::uint64_t event) {
+    return 0.5 + 0.3 * static_cast<double>(event) / static_cast<double>(kPruneSteps);
+  };
+  for (; grown_ < options_.grow && progress >= growth_mark(grown_); ++grown_) grow(grown_);
+  for (; options_.prune > 0 && pruned_ < kPruneSteps && progress >= prune_mark(pruned_); ++pruned_) prune(pruned_);
 }
 
 // Splits the heaviest edge and ties the new node to some input it does not see yet: both keep the function.
 void TableObjective::grow(std::uint64_t event) {
-  DagNN& network = shape_.network();
-  if (!shape_.room_to_grow() || network.topology().edges().empty()) return;
-  EdgeId heaviest = network.topology().edges().begin()->first;
-  for (const auto& [id, edge] : network.topology().edges())
+  DagNN& network = this->network();
+  const DagTopology& topology = network.topology();
+  if (topology.next_node() >= max_nodes_ || topology.next_edge() + 1 >= max_edges_ || topology.edges().empty()) return;
+  EdgeId heaviest = topology.edges().begin()->first;
+  for (const auto& [id, edge] : topology.edges())
     if (std::fabs(network.weight(id)) > std::fabs(network.weight(heaviest))) heaviest = id;
   const NodeId node = network.split_edge(heaviest);
   std::vector<NodeId> candidates;
-  for (const auto& [id, other] : network.topology().nodes())
-    if (other.kind == NodeKind::kInput && !network.topology().find_edge(id, node)) candidates.push_back(id);
+  for (const auto& [id, other] : topology.nodes())
+    if (other.kind == NodeKind::kInput && !topology.find_edge(id, node)) candidates.push_back(id);
   if (!candidates.empty())
-    network.add_shortcut(candidates[Random(options_.seed, Purpose::kWiring, 1).choice(event, candidates.size())], node);
-  shape_.write_shape();
+    network.add_shortcut(candidates[Random(seed_, Purpose::kWiring, 1).choice(event, candidates.size())], node);
+  take_weights();
 }
 
 void TableObjective::prune(std::uint64_t event) {
-  DagNN& network = shape_.network();
+  DagNN& network = this->network();
   // Equal shares of the edges there were: of what is left the share is larger every time.
   const double share = options_.prune / static_cast<double>(kPruneSteps);
   const double left = 100 - share * static_cast<double>(event);
   network.prune_percentile(std::min(100.0, 100 * share / left));
   network.remove_unseen();
-  shape_.write_shape();
+  take_weights();
 }
 
-void TableObjective::describe(SafetensorsFile& file) const { file.metadata["table"] = schema_.to_json().dump(); }
-
-void TableObjective::report(nlohmann::json& summary, std::span<const float> weights) const {
-  const Parameters& layout = shape_.parameters();
-  DagNN best = TableShape::decode(layout, weights.empty() ? layout.values() : weights, options_.network.fan_in_scaling);
-  const auto outputs = best.forward(test_.x, test_.y.size());
-  const std::vector<float> linear = linear_predictions(schema_.classifies(), schema_.num_inputs(),
-                                                       schema_.num_outputs(), train_.x, train_.y, test_.x);
-  summary["table"] = {
-      {"kind", schema_.classifies() ? "classify" : "regress"},
-      {"train_rows", train_.y.size()},
-      {"validation_rows", validation_.y.size()},
-      {"test_rows", test_.y.size()},
-      {schema_.classifies() ? "test_accuracy" : "test_r2", table_score(schema_.classifies(), outputs, test_.y)},
-      {schema_.classifies() ? "linear_accuracy" : "linear_r2", table_score(schema_.classifies(), linear, test_.y)},
-      {"nodes", best.topology().nodes().size()},
-      {"edges", best.topology().edges().size()}};
+Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {
+  const auto* model = dynamic_cast<const TableModel*>(&best);
+  if (!model) fail("table report", fmt::format("a {}", best.kind()), "a snapshot of this objective");
+  DagNN network = model->network();
+  const bool classifies = schema_.classifies();
+  const auto outputs = network.forward(test_.x, test_.y.size(), pool);
+  const std::vector<float> linear =
+      linear_predictions(classifies, schema_.num_inputs(), schema_.num_outputs(), train_.x, train_.y, test_.x, pool);
+  const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  Facts facts = model->facts();
+  facts.insert(facts.end(), {{"train_rows", whole(train_.y.size())},
+                             {"validation_rows", whole(validation_.y.size())},
+                             {"test_rows", whole(test_.y.size())},
+                             {classifies ? "test_accuracy" : "test_r2", table_score(classifies, outputs, test_.y)},
+                             {classifies ? "linear_accuracy" : "linear_r2", table_score(classifies, linear, test_.y)}});
+  return facts;
 }
 
 }  // namespace espalier

@@ -1,25 +1,25 @@
-// `table` for the trainer: a DagNN on the rows of a CSV file.
+// `table` for the trainer: a DagNN on the rows of a CSV file, which may grow and be pruned while it trains.
 #pragma once
 
+#include "espalier/dag_nn.hpp"
+#include "espalier/trainer.hpp"
 #include "models/dag/table_data.hpp"
-#include "models/dag/table_shape.hpp"
 
 namespace espalier {
 
 struct TableOptions {
   std::string csv, target, kind = "auto";
-  std::vector<std::size_t> hidden;
+  std::vector<std::size_t> hidden{16};
   LayeredOptions network;
   bool impute = false;
-  bool skip = true;  // edges from every input to every output beside the hidden layers, 0 in the beginning
+  bool no_skip = false;  // without edges from every input to every output beside the hidden layers, 0 in the beginning
   double test_fraction = 0.25, validation_fraction = 0.2;
   std::size_t batch_size = 32;
-  std::size_t grow = 0;  // splits, spread over the first half of training
-  double prune = 0;      // per cent of the edges, taken in five steps in the second half
-  std::uint64_t seed = 0;
-  bool use_reference = false;  // the plain sequential code instead of the fast one
+  std::size_t grow = 0;    // splits, spread over the first half of training
+  double prune = 0;        // per cent of the edges, taken in five steps in the second half
+  bool reference = false;  // the plain sequential code instead of the fast one
 };
-TableOptions table_options(const Json& config, std::uint64_t seed);
+Fields fields_of(TableOptions& options);
 
 // Loss (mean) and, when wanted, its gradient for outputs [B][outputs]: cross-entropy over classes, or half the
 // squared error of the standardised target.
@@ -30,35 +30,51 @@ double table_score(bool classifies, std::span<const float> outputs, std::span<co
 
 // A linear model trained on the same rows: softmax regression, or least squares by normal equations.
 std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
-                                      std::span<const float> x, std::span<const float> y,
-                                      std::span<const float> x_test);
+                                      std::span<const float> x, std::span<const float> y, std::span<const float> x_test,
+                                      const ThreadPool& pool = calling_thread());
 
+// Parameters have a fixed size, as the trainer and its optimizer want them, and a place for every id that growth may
+// ever give: the weight of edge e is weight[e] as long as e lives, so an optimizer's state stays with its edge. The
+// shape is the objective's state.
 class TableObjective : public Objective {
  public:
-  explicit TableObjective(const TableOptions& options);
+  TableObjective(const TableOptions& options, std::uint64_t seed);
 
-  Parameters& parameters() override { return shape_.parameters(); }
+  Parameters& parameters() override { return parameters_; }
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const ThreadPool& pool) override;
   void begin_step(std::uint64_t step, double progress, double last_loss) override;
-  void describe(SafetensorsFile& file) const override;
-  void report(nlohmann::json& summary, std::span<const float> weights) const override;
+  SafetensorsFile state() const override;
+  void restore_state(const SafetensorsFile& state) override;
+  std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
+  Facts report(const Model& best, const ThreadPool& pool) const override;
 
  private:
   struct Rows {
     std::vector<float> x, y;
   };
-  TableObjective(const TableOptions& options, const CsvTable& table);
-  static DagNN make_network(const TableOptions& options, const TableSchema& schema);
+  TableObjective(const TableOptions& options, std::uint64_t seed, const CsvTable& table);
+  static DagNN make_network(const TableOptions& options, const TableSchema& schema, std::uint64_t seed);
   double accumulate_reference(std::span<const float> x, std::span<const float> y);
+  DagNN shape_from(const SafetensorsFile& state) const;
+  DagNN& network();       // with the weights that the parameters have now
+  void take_gradients();  // adds those of the network to those of the parameters
+  void take_weights();    // after edits of the network
+  void find_places();     // after edits or a new network
   void grow(std::uint64_t event);
   void prune(std::uint64_t event);
 
   TableOptions options_;
+  std::uint64_t seed_;
   TableSplit split_;
   TableSchema schema_;
   Rows train_, validation_, test_;
-  TableShape shape_;
+  DagNN network_;
+  std::size_t max_edges_, max_nodes_;
+  Parameters parameters_;  // "weight" [max_edges], "bias" [max_nodes], by id; 0 where there is none
+  // Place in the network's parameters and place in parameters_, for every weight and bias there is.
+  std::vector<std::pair<std::size_t, std::size_t>> places_;
+  std::uint64_t grown_ = 0, pruned_ = 0;  // events so far
   std::vector<std::uint32_t> order_;
   std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
 };

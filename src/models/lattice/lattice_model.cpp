@@ -1,17 +1,19 @@
+// LatticeModel: its circuit and its file. Options are metadata of their own, one entry per field.
 #include "models/lattice/lattice_model.hpp"
 
 #include <fmt/format.h>
 
-#include "netlist/cell.hpp"
-#include "espalier/simplify.hpp"
+#include <algorithm>
+
+#include "base/json.hpp"
 #include "espalier/error.hpp"
-#include "espalier/safetensors.hpp"
-#include "runs/config.hpp"
-#include "runs/checkpoint.hpp"
-#include "runs/run_folder.hpp"
+#include "espalier/simplify.hpp"
+#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 namespace {
+
+constexpr const char* kOption = "option.";
 
 std::vector<Wiring> read_wiring(const SafetensorsFile& file, const char* part, std::size_t layers, int inputs) {
   std::vector<Wiring> wirings;
@@ -23,53 +25,112 @@ std::vector<Wiring> read_wiring(const SafetensorsFile& file, const char* part, s
   return wirings;
 }
 
-}  // namespace
-
-bool is_lattice_model(const SafetensorsFile& file) {
-  const auto kind = file.metadata.find("kind");
-  return kind != file.metadata.end() && kind->second == "logic automaton";
+Fields stored_fields(AutomatonOptions& automaton, RolloutOptions& rollout) {
+  Fields fields = fields_of(automaton);
+  fields.append(fields_of(rollout));
+  return fields;
 }
 
-LatticeModel load_lattice_model(const std::string& given) {
-  const std::string path = RunFolder::model_file(given);
-  const SafetensorsFile file = read_safetensors(path);
-  if (!is_lattice_model(file))
-    fail("load model", fmt::format("{}, which holds no logic automaton", path),
-         "a model trained by one of the lattice tasks", "espalier info tells what is in it");
-  const Json config = parse_config(file.meta("config"), path);
-  const auto target = file.metadata.find("target");
-  LatticeProblem problem =
-      make_lattice_problem(config, config_seed(config), target == file.metadata.end() ? std::string() : target->second);
-  const AutomatonShape shape = problem.automaton;
+struct Stored {
+  AutomatonOptions automaton;
+  RolloutOptions rollout;
+  std::shared_ptr<const LatticeGoal> goal;
+  std::uint64_t seed = 1;
+};
+
+Stored read_options(const SafetensorsFile& file) {
+  Stored stored;
+  Fields fields = stored_fields(stored.automaton, stored.rollout);
+  for (Field& field : fields.list()) field.set_text(file.meta(kOption + field.name()));
+  stored.seed = std::strtoull(file.meta("seed").c_str(), nullptr, 10);
+  stored.goal = LatticeGoal::load(file);
+  return stored;
+}
+
+// Files of format 1 hold the run's whole configuration as JSON, and what was learned only by the shape of it: a target
+// is a picture, a single step on 3 x 3 is Conway's rule, all else is a checkerboard.
+Stored read_options_1(const SafetensorsFile& file, const std::string& name) {
+  Stored stored;
+  const nlohmann::json config = parse_json(file.meta("config"), name);
+  Fields fields = stored_fields(stored.automaton, stored.rollout);
+  int seed_row = -1, seed_column = -1;
+  fields.add("seed", stored.seed, "", 0, 1.9e19);
+  fields.add("seed-row", seed_row, "", -1, 1e5);
+  fields.add("seed-column", seed_column, "", -1, 1e5);
+  for (Field& field : fields.list()) {
+    const auto found = config.find(field.name());
+    if (found == config.end()) continue;
+    field.set_text(found->is_string() ? found->get<std::string>() : found->dump());
+  }
+  if (const auto target = file.metadata.find("target"); target != file.metadata.end())
+    stored.goal = picture_goal(parse_pattern(target->second, "the model's target"), seed_row, seed_column);
+  else if (stored.rollout.height == 3 && stored.rollout.width == 3 && stored.rollout.steps == 1)
+    stored.goal = rule_goal("B3/S23", parse_life_rule("B3/S23"));
+  else
+    stored.goal = checkerboard_goal();
+  stored.goal->fit(stored.rollout, stored.automaton.channels);
+  return stored;
+}
+
+}  // namespace
+
+LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, std::shared_ptr<const LatticeGoal> goal,
+                           std::span<const float> weights, std::uint64_t seed)
+    : automaton_(std::move(automaton)), rollout_(rollout), goal_(std::move(goal)), seed_(seed) {
+  automaton_.add_parameters(parameters_, 0);
+  if (weights.size() != parameters_.num_parameters())
+    fail("lattice model", fmt::format("{} weights", weights.size()),
+         fmt::format("{}, sixteen for each gate", parameters_.num_parameters()));
+  std::copy(weights.begin(), weights.end(), parameters_.values().begin());
+}
+
+std::unique_ptr<LatticeModel> LatticeModel::load(const SafetensorsFile& file, const std::string& name) {
+  Stored stored = file.metadata.contains("goal") ? read_options(file) : read_options_1(file, name);
+  const AutomatonOptions& shape = stored.automaton;
+  check_rollout(stored.rollout, stored.automaton.channels);
   Automaton automaton(shape, read_wiring(file, "perceive", shape.perceive.size(), 9),
                       read_wiring(file, "update", shape.update.size(), shape.update_inputs()));
   Parameters parameters;
   automaton.add_parameters(parameters, 0);
   load_parameters(parameters, file);
-  return {config, std::move(problem), std::move(automaton), std::move(parameters)};
+  return std::make_unique<LatticeModel>(std::move(automaton), stored.rollout, stored.goal, parameters.values(),
+                                        stored.seed);
 }
 
-Netlist LatticeModel::raw_cell() const {
-  const auto choice = [&](std::int32_t gate) {
-    return hard_choice(&parameters.values()[static_cast<std::size_t>(gate) * kGates]);
+void LatticeModel::describe(SafetensorsFile& file) const {
+  AutomatonOptions automaton = automaton_.options();
+  RolloutOptions rollout = rollout_;
+  const Fields fields = stored_fields(automaton, rollout);
+  for (const Field& field : fields.list()) file.metadata[kOption + field.name()] = field.text();
+  file.metadata["seed"] = std::to_string(seed_);
+  file.metadata["goal"] = goal_->kind();
+  goal_->save(file);
+  const auto add = [&](const std::string& name, const Wiring& w) {
+    const std::vector<std::size_t> shape{static_cast<std::size_t>(w.outputs())};
+    file.add(name + ".a", shape, std::span<const std::int32_t>(w.a));
+    file.add(name + ".b", shape, std::span<const std::int32_t>(w.b));
   };
-  const AutomatonShape& shape = automaton.shape();
-  AutomatonLogic logic{shape.channels, automaton.perceive(), {}, automaton.update(), {}};
-  for (int k = 0; k < shape.kernels; ++k) {
-    logic.kernels.emplace_back();
-    for (int l = 0; l < static_cast<int>(automaton.perceive().size()); ++l) {
-      logic.kernels.back().emplace_back();
-      for (int g = 0; g < automaton.perceive()[l].outputs(); ++g)
-        logic.kernels.back().back().push_back(choice(automaton.perceive_gate(k, l, g)));
-    }
-  }
-  for (int l = 0; l < static_cast<int>(automaton.update().size()); ++l) {
-    logic.update_gates.emplace_back();
-    for (int g = 0; g < automaton.update()[l].outputs(); ++g)
-      logic.update_gates.back().push_back(choice(automaton.update_gate(l, g)));
-  }
-  return cell_netlist(logic);
+  for (std::size_t l = 0; l < automaton_.perceive().layers().size(); ++l)
+    add(fmt::format("wiring.perceive.{}", l), automaton_.perceive().layers()[l]);
+  for (std::size_t l = 0; l < automaton_.update().layers().size(); ++l)
+    add(fmt::format("wiring.update.{}", l), automaton_.update().layers()[l]);
 }
+
+Facts LatticeModel::facts() const {
+  const GateCounts counts = count_gates(parameters_.values());
+  const auto whole = [](auto n) { return static_cast<std::int64_t>(n); };
+  return {{"learned", goal_->name()},
+          {"channels", whole(channels())},
+          {"gates", whole(counts.raw)},
+          {"active_gates", whole(counts.active)},
+          {"live_gates", whole(live_gates(harden_folded(automaton_, parameters_.values())))}};
+}
+
+long live_gates(const Netlist& cell) {
+  return std::ranges::count_if(cell.gates, [](const NetlistGate& g) { return !is_constant(g.gate); });
+}
+
+Netlist LatticeModel::raw_cell() const { return harden(automaton_, parameters_.values()); }
 
 Netlist LatticeModel::quick_cell() const {
   SimplifyOptions options;

@@ -1,30 +1,73 @@
-// A trained automaton read back from its model file.
+// A logic automaton with its weights and what it was trained to do: the model that lattice tasks train.
 #pragma once
 
+#include <memory>
 #include <string>
-#include <vector>
 
+#include "espalier/image.hpp"
+#include "espalier/model.hpp"
 #include "espalier/netlist.hpp"
-#include "models/lattice/lattice_problem.hpp"
+#include "espalier/logic_automaton.hpp"
+#include "espalier/simulator.hpp"
+#include "models/lattice/lattice_goal.hpp"
 
 namespace espalier {
 
-struct LatticeModel {
-  Json config;
-  LatticeProblem problem;
-  Automaton automaton;
-  Parameters parameters;
+class LatticeModel : public Model {
+ public:
+  static constexpr const char* kKind = "logic automaton";
 
-  std::string task() const { return config.at("task"); }
+  // `rollout` is that of the training. Weights: all logits, in the order of the automaton's parameters.
+  LatticeModel(Automaton automaton, const RolloutOptions& rollout, std::shared_ptr<const LatticeGoal> goal,
+               std::span<const float> weights, std::uint64_t seed);
+  static std::unique_ptr<LatticeModel> load(const SafetensorsFile& file, const std::string& name);
+
+  std::string kind() const override { return kKind; }
+  Parameters& parameters() override { return parameters_; }
+  const Parameters& parameters() const override { return parameters_; }
+  void describe(SafetensorsFile& file) const override;
+  Facts facts() const override;
+
+  const Automaton& automaton() const { return automaton_; }
+  const RolloutOptions& rollout() const { return rollout_; }
+  const LatticeGoal& goal() const { return *goal_; }
+  std::uint64_t seed() const { return seed_; }  // of the training: its validation boards are drawn from it
+  bool periodic() const { return automaton_.options().boundary == Boundary::kPeriodic; }
+  int channels() const { return automaton_.options().channels; }
+
   // The hardened cell, every gate as trained.
   Netlist raw_cell() const;
   // Wires bypassed, constants folded, dead gates dropped: quick, for simulation.
   Netlist quick_cell() const;
+  BoardState start(int height, int width, std::uint64_t seed) const {
+    return goal_->start(rollout_, channels(), height, width, seed);
+  }
+
+ private:
+  Automaton automaton_;
+  RolloutOptions rollout_;
+  std::shared_ptr<const LatticeGoal> goal_;
+  Parameters parameters_;
+  std::uint64_t seed_;
 };
 
-// Of a model.safetensors, or of the run's folder that holds one.
-LatticeModel load_lattice_model(const std::string& given);
-// Whether the file holds one (and not, say, a graph network).
-bool is_lattice_model(const SafetensorsFile& file);
+// Runs a model step by step: hard (the circuit) or soft (gates as trained), behind one interface. Damage and
+// asynchronous updates follow the same masks in both.
+class Stepper {
+ public:
+  virtual ~Stepper() = default;
+  virtual void advance(std::uint64_t steps, const ThreadPool& pool) = 0;
+  virtual BoardState state() const = 0;
+};
+std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, const BoardState& start,
+                                      const SimulatorOptions& options, bool soft);
+
+// Of a folded cell, without the constants that outputs read.
+long live_gates(const Netlist& cell);
+
+// The loss channels: one as black and white, three as red, green and blue.
+Image view_board(const LatticeModel& model, const BoardState& state);
+// Every channel as a small picture, in rows.
+Image view_channels(const BoardState& state);
 
 }  // namespace espalier

@@ -1,40 +1,103 @@
 #include "models/lattice/lattice_objective.hpp"
 
-#include <fmt/format.h>
-
-#include <bit>
+#include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
-#include "espalier/safetensors.hpp"
+#include "espalier/error.hpp"
 #include "models/lattice/automaton_reference.hpp"
-#include "models/lattice/freeze_gates.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr std::uint32_t kValidationFire = 0xffffffff;  // a fire stream that no training step uses
+constexpr float kHardLogit = 60;  // e^-60 is nothing beside 1, yet no denormal
+constexpr float kHardGap = 25;    // even after weight decay has worn the logit down for thousands of steps
+
+// Largest logit minus the next largest: the larger, the more decided.
+float gap(const float* l) {
+  const float* top = std::max_element(l, l + kGates);
+  float second = -1e30f;
+  for (const float* x = l; x < l + kGates; ++x)
+    if (x != top) second = std::max(second, *x);
+  return *top - second;
+}
+
+// Hardens the most decided gates until `count` of all are: their logits become 0 but one.
+void freeze_gates(std::span<float> logits, std::size_t count) {
+  struct Candidate {
+    float gap;
+    std::size_t at;
+  };
+  std::vector<Candidate> soft;
+  std::size_t hard = 0;
+  for (std::size_t at = 0; at < logits.size(); at += kGates) {
+    const float g = gap(&logits[at]);
+    if (g > kHardGap)
+      ++hard;
+    else
+      soft.push_back({g, at});
+  }
+  if (hard >= count) return;
+  const std::size_t more = std::min(count - hard, soft.size());
+  // Ties by position, so that the choice does not depend on the sorting.
+  std::partial_sort(
+      soft.begin(), soft.begin() + static_cast<std::ptrdiff_t>(more), soft.end(),
+      [](const Candidate& a, const Candidate& b) { return a.gap != b.gap ? a.gap > b.gap : a.at < b.at; });
+  for (std::size_t i = 0; i < more; ++i) {
+    float* l = &logits[soft[i].at];
+    const auto top = std::max_element(l, l + kGates) - l;
+    std::fill(l, l + kGates, 0.0f);
+    l[top] = kHardLogit;
+  }
+}
 
 }  // namespace
 
-LatticeObjective::LatticeObjective(LatticeProblem problem, std::uint64_t seed)
-    : problem_(std::move(problem)),
+Fields fields_of(LatticeRecipe& r) {
+  Fields f;
+  f.add("start-logit", r.start_logit, "logit of gate A at the start; all others are 0", -100, 100);
+  f.add("temperature", r.temperature, "softmax temperature at the start", 1e-3, 1e3);
+  f.add("temperature-final", r.temperature_final, "softmax temperature at the end", 1e-3, 1e3);
+  f.add("gumbel", r.gumbel, "scale of Gumbel noise on the logits at the start", 0, 100);
+  f.add("gumbel-final", r.gumbel_final, "scale of Gumbel noise at the end", 0, 100);
+  f.add("gumbel-from", r.gumbel_from, "progress (0 to 1) from which the noise moves to its scale at the end", 0, 1);
+  f.add("straight-from", r.straight_from,
+        "progress (0 to 1) from which the likeliest gates alone compute and gradients pass straight through", 0, 1);
+  f.add("freeze-from", r.freeze_from, "progress (0 to 1) from which gates are hardened one after the other", 0, 1);
+  f.add("freeze-to", r.freeze_to, "progress by which all gates are hardened", 0, 1);
+  f.add("freeze-loss", r.freeze_loss, "harden gates only while the training loss is below this", 0, 1e30);
+  return f;
+}
+
+Fields fields_of(LatticeOptions& o) {
+  Fields f = fields_of(o.automaton);
+  f.append(fields_of(o.rollout));
+  f.append(fields_of(o.recipe));
+  f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
+  return f;
+}
+
+LatticeObjective::LatticeObjective(LatticeOptions options, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed)
+    : options_([&] {
+        goal->fit(options.rollout, options.automaton.channels);
+        check_rollout(options.rollout, options.automaton.channels);  // before data take time and memory
+        return std::move(options);
+      }()),
+      goal_(std::move(goal)),
       seed_(seed),
-      automaton_(problem_.automaton, seed),
-      gates_(automaton_),
-      rollout_(gates_, problem_.rollout) {
-  automaton_.add_parameters(parameters_, problem_.recipe.start_logit);
-  const RolloutShape& r = problem_.rollout;
+      data_(goal_->data(options_.rollout, options_.automaton.channels, seed)),
+      automaton_(options_.automaton, seed),
+      rollout_(automaton_, options_.rollout) {
+  automaton_.add_parameters(parameters_, options_.recipe.start_logit);
+  const RolloutOptions& r = options_.rollout;
   const std::size_t cells = static_cast<std::size_t>(r.batch) * r.height * r.width;
-  initial_.resize(cells * problem_.automaton.channels);
-  target_.resize(cells * problem_.loss_channels);
-  dc_.resize(static_cast<std::size_t>(gates_.gates()) * 4);
-  validation_fire_ = draw_fire_bits(problem_.data.validation, r.steps, r.fire_rate, seed, kValidationFire);
+  initial_.resize(cells * options_.automaton.channels);
+  target_.resize(cells * goal_->loss_channels());
+  validation_fire_ = draw_fire_bits(data_.validation, r.steps, r.fire_rate, seed, kValidationFireStep);
 }
 
 void LatticeObjective::begin_step(std::uint64_t step, double progress, double last_loss) {
-  const LatticeRecipe& r = problem_.recipe;
+  const LatticeRecipe& r = options_.recipe;
   if (progress >= r.freeze_from && last_loss < r.freeze_loss) {
     const double share = std::min(1.0, (progress - r.freeze_from) / std::max(1e-9f, r.freeze_to - r.freeze_from));
     freeze_gates(parameters_.values(), static_cast<std::size_t>(share * automaton_.gates()));
@@ -48,25 +111,27 @@ void LatticeObjective::begin_step(std::uint64_t step, double progress, double la
 }
 
 double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
-  batch_ = batch;
-  problem_.data.draw(batch, initial_, target_);
-  if (problem_.use_reference) return accumulate_reference(pool);
-  const double start = seconds_now();
-  gates_.forward(parameters_, choice_, pool);
+  double last = seconds_now();
+  const auto book = [&](double& phase) {
+    const double now = seconds_now();
+    phase += now - last;
+    last = now;
+  };
+  data_.draw(batch, initial_, target_);
+  book(phases.data);
+  if (options_.reference) return accumulate_reference(batch, pool, phases);
+  rollout_.soften(parameters_.values(), choice_, pool);
   rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
-  const double loss = rollout_.loss(target_, problem_.loss_channels, pool);
-  const double middle = seconds_now();
-  std::fill(dc_.begin(), dc_.end(), 0.0f);
-  rollout_.backward(dc_, pool);
-  const double reduced = seconds_now();
-  gates_.backward(dc_.data(), parameters_, pool);
-  phases.forward += middle - start;
-  phases.backward += reduced - middle;
-  phases.reduction += seconds_now() - reduced;
+  const double loss = rollout_.loss(target_, goal_->loss_channels(), pool);
+  book(phases.forward);
+  rollout_.backward(pool);
+  rollout_.add_gradients(parameters_.gradients(), pool);
+  book(phases.backward);
   return loss;
 }
 
-double LatticeObjective::accumulate_reference(const ThreadPool& pool) {
+double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
+  const double start = seconds_now();
   std::span<const float> logits = parameters_.values();
   AlignedVector<float> noisy;
   if (choice_.gumbel_scale > 0) {
@@ -74,59 +139,32 @@ double LatticeObjective::accumulate_reference(const ThreadPool& pool) {
     logits = {noisy.data(), logits.size()};
   }
   reference::AutomatonReference<float> r(automaton_, logits, choice_.temperature, choice_.straight);
-  r.forward(problem_.rollout, initial_, seed_, static_cast<std::uint32_t>(batch_));
-  const double loss = r.loss(target_, problem_.loss_channels);
+  r.forward(options_.rollout, initial_, seed_, static_cast<std::uint32_t>(batch));
+  const double loss = r.loss(target_, goal_->loss_channels());
+  const double middle = seconds_now();
   const std::vector<float> gradients = r.backward();
   for (std::size_t i = 0; i < gradients.size(); ++i) parameters_.gradients()[i] += gradients[i];
+  phases.forward += middle - start;
+  phases.backward += seconds_now() - middle;
   return loss;
 }
 
-BitScore compare_boards(const BitBoards& got, const BitBoards& target) {
-  long wrong = 0;
-  for (int y = 0; y < got.height; ++y)
-    for (int x = 0; x < got.width; ++x)
-      for (int c = 0; c < target.channels; ++c)
-        for (int w = 0; w < got.words(); ++w) {
-          const int valid = std::min(64, got.samples - 64 * w);
-          const std::uint64_t mask = valid == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << valid) - 1;
-          wrong += std::popcount((got.bits[got.at(y, x, c) + w] ^ target.bits[target.at(y, x, c) + w]) & mask);
-        }
-  const double total = static_cast<double>(got.samples) * got.height * got.width * target.channels;
-  return {1 - static_cast<double>(wrong) / total, static_cast<double>(wrong) / got.samples, wrong == 0};
-}
-
 Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
-  const HardCell cell = harden(automaton_, parameters_.values());
-  const BitBoards out = hard_rollout(cell, problem_.automaton.boundary, problem_.data.validation,
-                                     problem_.rollout.steps, validation_fire_, pool);
-  const BitScore score = compare_boards(out, problem_.data.validation_target);
+  const Netlist cell = harden_folded(automaton_, parameters_.values());
+  const BitBoards out =
+      hard_rollout(cell, options_.automaton.boundary, data_.validation, options_.rollout.steps, validation_fire_, pool);
+  const BitScore score = compare_boards(out, data_.validation_target);
   const GateCounts counts = count_gates(parameters_.values());
   return {score.fraction,
           score.all,
           score.wrong_per_board,
-          {{"active_gates", static_cast<double>(counts.active)}, {"live_gates", static_cast<double>(cell.ops.size())}}};
+          {{"active_gates", static_cast<double>(counts.active)}, {"live_gates", static_cast<double>(live_gates(cell))}}};
 }
 
-void LatticeObjective::describe(SafetensorsFile& file) const {
-  file.metadata["kind"] = "logic automaton";
-  if (!problem_.target.empty()) file.metadata["target"] = problem_.target;
-  const auto add = [&](const std::string& name, const Wiring& w) {
-    const std::vector<std::size_t> shape{static_cast<std::size_t>(w.outputs())};
-    file.add(name + ".a", shape, std::span<const std::int32_t>(w.a));
-    file.add(name + ".b", shape, std::span<const std::int32_t>(w.b));
-  };
-  for (std::size_t l = 0; l < automaton_.perceive().size(); ++l)
-    add(fmt::format("wiring.perceive.{}", l), automaton_.perceive()[l]);
-  for (std::size_t l = 0; l < automaton_.update().size(); ++l)
-    add(fmt::format("wiring.update.{}", l), automaton_.update()[l]);
+std::unique_ptr<Model> LatticeObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {
+  return std::make_unique<LatticeModel>(automaton_, options_.rollout, goal_, weights, seed_);
 }
 
-void LatticeObjective::report(nlohmann::json& summary, std::span<const float> weights) const {
-  summary["hard_loss"] = summary.at("validation_loss");
-  const GateCounts counts = count_gates(weights);
-  summary["gates"] = counts.raw;
-  summary["active_gates"] = counts.active;
-  summary["live_gates"] = harden(automaton_, weights).ops.size();
-}
+Facts LatticeObjective::report(const Model& best, const ThreadPool&) const { return best.facts(); }
 
 }  // namespace espalier

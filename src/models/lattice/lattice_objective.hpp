@@ -1,14 +1,11 @@
 // Training a logic automaton: rollouts of fresh boards, squared error at the last step, hard validation.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "models/lattice/hard_cell.hpp"
-#include "espalier/rollout.hpp"
-#include "espalier/objective.hpp"
+#include "models/lattice/lattice_goal.hpp"
+#include "models/lattice/lattice_model.hpp"
 
 namespace espalier {
 
@@ -25,59 +22,44 @@ struct LatticeRecipe {
   float freeze_to = 1;          // progress by which all are
   float freeze_loss = 1e30f;    // gates are hardened only while the loss is below this
 };
+Fields fields_of(LatticeRecipe& recipe);
 
-// What a task supplies: boards to start from and what they should become.
-struct LatticeData {
-  // initial: [batch][C][H][W], target: [batch][loss_channels][H][W], both to be filled for mini-batch `batch`.
-  std::function<void(std::uint64_t batch, std::span<float> initial, std::span<float> target)> draw;
-  BitBoards validation;         // starts
-  BitBoards validation_target;  // channels = loss channels
-};
-
-struct LatticeProblem {
-  AutomatonShape automaton;
-  RolloutShape rollout;
-  int loss_channels = 1;
+struct LatticeOptions {
+  AutomatonOptions automaton;
+  RolloutOptions rollout;
   LatticeRecipe recipe;
-  bool use_reference = false;  // the plain sequential code instead of the fast one
-  LatticeData data;
-  std::string target;  // the pattern as text, for tasks that grow one
+  bool reference = false;  // the plain sequential code instead of the fast one
 };
+Fields fields_of(LatticeOptions& options);
 
 class LatticeObjective : public Objective {
  public:
-  LatticeObjective(LatticeProblem problem, std::uint64_t seed);
+  LatticeObjective(LatticeOptions options, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed);
 
   Parameters& parameters() override { return parameters_; }
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const ThreadPool& pool) override;
-  void describe(SafetensorsFile& file) const override;
   void begin_step(std::uint64_t step, double progress, double last_loss) override;
-  void report(nlohmann::json& summary, std::span<const float> weights) const override;
+  std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
+  Facts report(const Model& best, const ThreadPool& pool) const override;
 
   const Automaton& automaton() const { return automaton_; }
-  const LatticeProblem& problem() const { return problem_; }
+  const LatticeOptions& options() const { return options_; }
+  const LatticeData& data() const { return data_; }
 
  private:
-  double accumulate_reference(const ThreadPool& pool);
+  double accumulate_reference(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases);
 
-  LatticeProblem problem_;
+  LatticeOptions options_;
+  std::shared_ptr<const LatticeGoal> goal_;
   std::uint64_t seed_;
+  LatticeData data_;
   Automaton automaton_;
   Parameters parameters_;
-  SoftGates gates_;
   Rollout rollout_;
   SoftChoice choice_;
   FireBits validation_fire_;
-  std::uint64_t batch_ = 0;
-  std::vector<float> initial_, target_, dc_;
+  std::vector<float> initial_, target_;
 };
-
-// Fraction of target bits that the boards' first channels have right, and wrong bits per board.
-struct BitScore {
-  double fraction = 0, wrong_per_board = 0;
-  bool all = false;
-};
-BitScore compare_boards(const BitBoards& got, const BitBoards& target);
 
 }  // namespace espalier

@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <memory>
 
-#include "espalier/aligned.hpp"
 #include "base/hash.hpp"
-#include "espalier/random.hpp"
+#include "bench/bench_makers.hpp"
+#include "espalier/aligned.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/edit_distance.hpp"
 #include "espalier/message_passing.hpp"
-#include "runs/config.hpp"
+#include "espalier/random.hpp"
+#include "espalier/run.hpp"
 #include "models/dag/dag_reference.hpp"
-#include "bench/bench_makers.hpp"
 
 namespace espalier {
 namespace {
@@ -183,10 +183,10 @@ void add_graph_bench(BenchList& cases) {
   for (const bool hub : {false, true})
     cases.push_back({hub ? "graph/message-hub" : "graph/message", "edges/s", static_cast<double>(kEdges), flops, bytes,
                      [hub] { return prepare_message(hub); }});
-  Json simplify = default_config(find_task("simplify"));
-  simplify.update({{"train-examples", 4000}, {"validation-examples", 1}, {"test-examples", 0}, {"deep-examples", 0}});
-  cases.push_back({"graph/simplify", "expressions/s", simplify.at("batch-size").get<double>(), 0, 0,
-                   [simplify] { return training_body(simplify); }});
+  const RunConfig simplify = configure(
+      "simplify",
+      {{"train-examples", "4000"}, {"validation-examples", "1"}, {"test-examples", "0"}, {"deep-examples", "0"}});
+  cases.push_back({"graph/simplify", "expressions/s", 128, 0, 0, [simplify] { return training_body(simplify); }});
   cases.push_back({"graph/ged-exact-10", "pairs/s", 100, 0, 0, prepare_exact});
   cases.push_back({"graph/ged-bounds-1000", "pairs/s", 1, 0, 0, prepare_bounds});
 }

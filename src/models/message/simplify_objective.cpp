@@ -1,16 +1,18 @@
 // The `simplify` task for the trainer, and the figures of its end: both test sets, the two baselines.
 #include "models/message/simplify_objective.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_set>
 
 #include "base/clock.hpp"
 #include "espalier/edit_distance.hpp"
+#include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "espalier/safetensors.hpp"
+#include "models/message/rewrite_model.hpp"
 #include "models/message/transform_reference.hpp"
 
 namespace espalier {
@@ -27,15 +29,29 @@ constexpr std::size_t kMaxPairs = 200;      // the first wrong answers stand for
 
 }  // namespace
 
-SimplifyObjective::SimplifyObjective(const SimplifyDataOptions& data, const TransformOptions& net,
-                                     std::size_t batch_size, std::uint64_t seed, bool use_reference)
-    : data_options_(data),
-      net_options_(net),
-      data_(make_simplify_data(data)),
-      net_(make_rewrite_net(data_.words, net, seed)),
-      batch_size_(std::min(batch_size, data_.train.size())),
+Fields fields_of(SimplifyTaskOptions& o) {
+  Fields f;
+  f.add("batch-size", o.batch_size, "expressions in a mini-batch", 1, 1e6);
+  f.add("train-examples", o.data.train, "expressions to learn from", 1, 1e7);
+  f.add("validation-examples", o.data.validation, "expressions that choose the best weights", 1, 1e7);
+  f.add("test-examples", o.data.test, "expressions never seen in training", 0, 1e7);
+  f.add("deep-examples", o.data.deep, "expressions of twice the depth", 0, 1e7);
+  f.add("depth", o.data.depth, "depth of the deepest training expression", 1, 12);
+  f.add("most-number", o.data.max_number, "numbers are 0 to this one", 1, 99);
+  f.add("share", o.data.share, "one node for equal subexpressions");
+  f.add("data", o.data.file, "expressions from a file of JSON lines, not generated; the rest of it is to learn from")
+      .metavar("FILE");
+  f.append(fields_of(o.net));
+  f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
+  return f;
+}
+
+SimplifyObjective::SimplifyObjective(const SimplifyTaskOptions& options, std::uint64_t seed)
+    : options_(options),
       seed_(seed),
-      use_reference_(use_reference),
+      data_(make_simplify_data(options.data, seed)),
+      net_(make_rewrite_net(data_.words, options.net, seed)),
+      batch_size_(std::min(options.batch_size, data_.train.size())),
       slots_(kSlots, net_.parameters().num_parameters()),
       states_([] { return std::make_unique<TransformState>(); }) {
   // A model that rewrites to the fixed point meets its own results, so it learns from every pass of every
@@ -50,7 +66,7 @@ SimplifyObjective::SimplifyObjective(const SimplifyDataOptions& data, const Tran
       if (!held_out.contains(to_text(current))) examples_.push_back({number_expression(current, data_.words), edits});
       if (std::ranges::all_of(edits, [](std::uint32_t edit) { return edit == kKeep; })) break;
       current = simplify_pass(current, data_.words);
-      if (data.share) current = shared(current);
+      if (options_.data.share) current = shared(current);
     }
   }
   order_.resize(examples_.size());
@@ -71,7 +87,7 @@ std::vector<std::size_t> SimplifyObjective::batch_members(std::uint64_t batch) {
 
 double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
   const std::vector<std::size_t> members = batch_members(batch);
-  if (use_reference_) return accumulate_reference(members);
+  if (options_.reference) return accumulate_reference(members);
   // Chunks of about equal numbers of nodes.
   std::vector<std::size_t> starts{0};
   std::size_t nodes = 0, seen = 0;
@@ -121,7 +137,7 @@ double SimplifyObjective::accumulate_reference(std::span<const std::size_t> memb
 }
 
 Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
-  const auto rewritten = rewrite_all(net_, data_.validation, kMaxPasses, data_options_.share, pool);
+  const auto rewritten = rewrite_all(net_, data_.validation, kMaxPasses, options_.data.share, pool);
   std::size_t right = 0, once = 0;
   for (std::size_t i = 0; i < rewritten.size(); ++i) {
     right += to_text(rewritten[i].last) == validation_normal_[i];
@@ -156,9 +172,16 @@ Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
   return e;
 }
 
-void SimplifyObjective::describe(SafetensorsFile& file) const {
-  file.metadata["vocabulary"] = Json(data_.words.labels()).dump();
+std::unique_ptr<Model> SimplifyObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {
+  GraphTransformNet net = net_;
+  const std::span<float> values = net.parameters().values();
+  if (weights.size() != values.size())
+    fail("simplify snapshot", fmt::format("{} weights", weights.size()), fmt::format("{}", values.size()));
+  std::copy(weights.begin(), weights.end(), values.begin());
+  return std::make_unique<RewriteModel>(std::move(net), options_.data.share);
 }
+
+// --- Figures for the end.
 
 SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const Rewritten> outputs,
                              const Vocabulary& words, const ThreadPool& pool) {
@@ -232,31 +255,28 @@ std::map<std::string, std::uint32_t> majority_edits(std::span<const Expression> 
   return majority;
 }
 
-Json to_json(const SimplifyScore& s) {
-  return {{"one_pass", s.one_pass}, {"fixed_point", s.fixed_point}, {"mean_edit_distance", s.mean_edit_distance}};
-}
-
 }  // namespace
 
-void SimplifyObjective::report(nlohmann::json& summary, std::span<const float> weights) const {
-  const ThreadPool pool;
-  GraphTransformNet best = make_rewrite_net(data_.words, net_options_, seed_);
-  if (weights.size() == best.parameters().num_parameters())
-    std::copy(weights.begin(), weights.end(), best.parameters().values().begin());
+Facts SimplifyObjective::report(const Model& best, const ThreadPool& pool) const {
+  const GraphTransformNet& net = dynamic_cast<const RewriteModel&>(best).net();
   const auto majority = majority_edits(data_.train, data_.words);
-  Json sets = Json::object();
+  Facts facts;
   for (const auto& part :
-       {std::pair<const char*, const std::vector<Expression>&>{"test", data_.test}, {"deep", data_.deep}}) {
+       {std::pair<std::string, const std::vector<Expression>&>{"test", data_.test}, {"deep", data_.deep}}) {
     const std::vector<Expression>& inputs = part.second;
-    const auto score = [&](const std::vector<Rewritten>& outputs) {
-      return to_json(score_rewrites(inputs, outputs, data_.words, pool));
+    facts.emplace_back(part.first + ".examples", static_cast<std::int64_t>(inputs.size()));
+    const auto score = [&](const char* who, const std::vector<Rewritten>& outputs) {
+      const SimplifyScore s = score_rewrites(inputs, outputs, data_.words, pool);
+      const std::string prefix = part.first + "." + who + ".";
+      facts.emplace_back(prefix + "one_pass", s.one_pass);
+      facts.emplace_back(prefix + "fixed_point", s.fixed_point);
+      facts.emplace_back(prefix + "mean_edit_distance", s.mean_edit_distance);
     };
-    sets[part.first] = {{"examples", inputs.size()},
-                        {"model", score(rewrite_all(best, inputs, kMaxPasses, data_options_.share, pool))},
-                        {"baseline_keep", score(rewrite_by_label(inputs, {}, data_.words))},
-                        {"baseline_label", score(rewrite_by_label(inputs, majority, data_.words))}};
+    score("model", rewrite_all(net, inputs, kMaxPasses, options_.data.share, pool));
+    score("baseline_keep", rewrite_by_label(inputs, {}, data_.words));
+    score("baseline_label", rewrite_by_label(inputs, majority, data_.words));
   }
-  summary["simplify"] = sets;
+  return facts;
 }
 
 }  // namespace espalier

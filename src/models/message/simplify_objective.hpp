@@ -2,24 +2,33 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/scratch.hpp"
-#include "espalier/gradient_slots.hpp"
+#include "espalier/parameters.hpp"
+#include "espalier/trainer.hpp"
 #include "models/message/simplify_data.hpp"
-#include "tasks/task.hpp"
 
 namespace espalier {
 
+struct SimplifyTaskOptions {
+  SimplifyDataOptions data;
+  TransformOptions net;
+  std::size_t batch_size = 128;
+  bool reference = false;  // the plain sequential code instead of the fast one
+};
+Fields fields_of(SimplifyTaskOptions& options);
+
 class SimplifyObjective : public Objective {
  public:
-  SimplifyObjective(const SimplifyDataOptions& data, const TransformOptions& net, std::size_t batch_size,
-                    std::uint64_t seed, bool use_reference = false);
+  SimplifyObjective(const SimplifyTaskOptions& options, std::uint64_t seed);
 
   Parameters& parameters() override { return net_.parameters(); }
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const ThreadPool& pool) override;
-  void describe(SafetensorsFile& file) const override;
-  void report(nlohmann::json& summary, std::span<const float> weights) const override;
+  std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
+  Facts report(const Model& best, const ThreadPool& pool) const override;
 
   const GraphTransformNet& net() const { return net_; }
   const SimplifyData& data() const { return data_; }
@@ -32,13 +41,11 @@ class SimplifyObjective : public Objective {
   std::vector<std::size_t> batch_members(std::uint64_t batch);
   double accumulate_reference(std::span<const std::size_t> members);
 
-  SimplifyDataOptions data_options_;
-  TransformOptions net_options_;
+  SimplifyTaskOptions options_;
+  std::uint64_t seed_;
   SimplifyData data_;
   GraphTransformNet net_;
   std::size_t batch_size_;
-  std::uint64_t seed_;
-  bool use_reference_;                          // the plain sequential code instead of the fast one
   std::vector<Example> examples_;               // of data_.train
   std::vector<std::string> validation_normal_;  // what the engine says, as text
   GradientSlots slots_;

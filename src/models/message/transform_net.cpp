@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "espalier/error.hpp"
+#include "espalier/fields.hpp"
 #include "espalier/message_passing.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/random.hpp"
@@ -103,6 +104,22 @@ std::uint32_t Vocabulary::number(const std::string& label) const {
     fail("vocabulary", fmt::format("\"{}\"", label), fmt::format("one of {}", fmt::join(labels_, " ")),
          "the model never saw this label");
   return found->second;
+}
+
+Fields fields_of(TransformOptions& o) {
+  Fields f;
+  f.add("features", o.features, "width of the hidden layers", 1, 4096);
+  f.add("layers", o.layers, "message-passing layers: how far a node sees", 0, 64);
+  f.add("aggregation", o.aggregation, "how messages are put together", {"mean", "sum", "max"});
+  f.add("norm",
+        {[&o] { return o.layer_norm ? "layer" : "none"; },
+         [&o](const std::string& value) { o.layer_norm = value == "layer"; }},
+        "normalisation", {"layer", "none"});
+  f.add("activation",
+        {[&o] { return std::string(name_of(o.activation)); },
+         [&o](const std::string& value) { o.activation = activation_named(value); }},
+        "activation", {"linear", "relu", "leaky-relu", "tanh"});
+  return f;
 }
 
 GraphTransformNet::GraphTransformNet(Vocabulary node_labels, Vocabulary edge_labels, std::size_t num_edits,

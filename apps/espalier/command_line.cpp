@@ -1,0 +1,151 @@
+// The one file that knows the command-line library.
+#include "command_line.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "espalier/error.hpp"
+
+namespace espalier::app {
+namespace {
+
+// Never throws, even when standard error cannot be written; one line, whatever the text.
+int complain(std::string text, int exit_code) {
+  constexpr std::size_t kMaxLine = 1000;
+  std::ranges::replace(text, '\n', ' ');
+  if (text.size() > kMaxLine) text = text.substr(0, kMaxLine / 2) + " ... " + text.substr(text.size() - kMaxLine / 2);
+  std::fputs(("espalier: " + text + "\n").c_str(), stderr);
+  return exit_code;
+}
+
+std::string flags_of(const Field& field) {
+  std::string names;
+  for (const std::string& alias : field.aliases())
+    if (alias.size() == 1) names += "-" + alias + ",";
+  names += "--" + field.name();
+  for (const std::string& alias : field.aliases())
+    if (alias.size() > 1) names += ",--" + alias;
+  return names;
+}
+
+std::string metavar_of(const Field& field) {
+  if (!field.metavar().empty()) return field.metavar();
+  if (!field.choices().empty()) return fmt::format("{}", fmt::join(field.choices(), "|"));
+  switch (field.kind()) {
+    case Field::Kind::kInteger: return "N";
+    case Field::Kind::kNumber: return "X";
+    default: return "TEXT";
+  }
+}
+
+// A field's Error says "[name] got ...": on the command line the name is that of a flag.
+void set_from_flag(Field field, const std::string& text) {
+  try {
+    field.set_text(text);
+  } catch (const Error& e) {
+    const std::string what = e.what(), own = "[" + field.name() + "] ";
+    throw UsageError("--" + field.name(), what.starts_with(own) ? what.substr(own.size()) : what);
+  }
+}
+
+void add_option(CLI::App& app, const Field& field) {
+  if (field.kind() == Field::Kind::kFlag) {
+    const auto set = [field](bool value) {
+      return [field, value](std::int64_t) { set_from_flag(field, value ? "true" : "false"); };
+    };
+    const bool on = field.text() == "true";
+    app.add_flag_function(
+        flags_of(field), set(true),
+        on ? fmt::format("{} (the default; --no-{} turns it off)", field.help(), field.name()) : field.help());
+    if (on) app.add_flag_function("--no-" + field.name(), set(false))->group("");  // the help above names it
+    return;
+  }
+  app.add_option_function<std::string>(
+         flags_of(field), [field](const std::string& text) { set_from_flag(field, text); }, field.help())
+      ->take_last()
+      ->type_name(metavar_of(field))
+      ->default_str(field.text());
+}
+
+void refuse_extra(const Command& command, const std::string& word) {
+  if (word.size() > 1 && word[0] == '-') {
+    std::vector<std::string> names;
+    for (const Field& field : command.options.list()) {
+      names.push_back("--" + field.name());
+      for (const std::string& alias : field.aliases()) names.push_back("--" + alias);
+    }
+    const std::string given = word.substr(0, word.find('='));
+    const std::string nearest = nearest_word(given, names);
+    throw UsageError(given,
+                     nearest.empty() ? "no such option" : fmt::format("no such option; did you mean {}?", nearest));
+  }
+  if (command.unknown) command.unknown(word);
+  std::vector<std::string> names;
+  for (const Command& inner : command.commands) names.push_back(inner.name);
+  const std::string nearest = nearest_word(word, names);
+  const std::string got = fmt::format("got \"{}\", expected ", word);
+  if (names.empty()) throw UsageError(command.name, got + "nothing more");
+  throw UsageError(command.name, got + (nearest.empty() ? "a command" : "a command; did you mean " + nearest + "?"));
+}
+
+void build(CLI::App& app, const Command& command, int& exit_code) {
+  app.footer(command.footer);
+  for (const Argument& argument : command.arguments) {
+    CLI::Option* option = app.add_option(argument.name, *argument.value, argument.help);
+    option->type_name("")->required(argument.required);
+  }
+  for (const Field& field : command.options.list()) add_option(app, field);
+  for (const Command& inner : command.commands) {
+    CLI::App* sub = app.add_subcommand(inner.name, inner.summary);
+    sub->group(command.what_commands_are);
+    build(*sub, inner, exit_code);
+  }
+  app.require_subcommand(0, 1);
+  app.allow_extras();  // set last, because commands inherit it: what is left over is named by refuse_extra
+  app.callback([&app, &command, &exit_code] {
+    if (!app.get_subcommands().empty()) return;
+    // The library hands back what it did not know in reverse order.
+    std::vector<std::string> extra = app.remaining();
+    if (!extra.empty()) refuse_extra(command, extra.front());
+    if (!command.run) throw UsageError(command.name, "got no command, expected one; --help lists them");
+    exit_code = command.run();
+  });
+}
+
+}  // namespace
+
+int run_command_line(const Command& program, const std::string& version, int argc, char** argv) {
+  CLI::App app(program.summary, program.name);
+  app.set_version_flag("--version", version);
+  int exit_code = kDone;
+  try {
+    build(app, program, exit_code);
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return kDone;
+  } catch (const CLI::Success& e) {
+    return app.exit(e);  // --version
+  } catch (const CLI::ParseError& e) {
+    return complain(fmt::format("{}; try --help", e.what()), kUsage);
+  } catch (const UsageError& e) {
+    return complain(fmt::format("{}; try --help", e.what()), kUsage);
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory", kFailed);
+  } catch (const std::exception& e) {  // espalier::Error and what the system throws
+    return complain(e.what(), kFailed);
+  }
+}
+
+void add_threads(Fields& options, int& threads) {
+  options.add("threads", threads, "worker threads; 0 = all cores. Results do not depend on it", 0, 1024);
+}
+
+void add_json(Fields& options, bool& json) { options.add("json", json, "print one JSON object on standard output"); }
+
+}  // namespace espalier::app

@@ -1,0 +1,34 @@
+// What the program prints: results on standard output, all else on standard error, where a failure to write never ends
+// a run.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "espalier/trainer.hpp"
+
+namespace espalier::app {
+
+using Json = nlohmann::json;
+
+// One line; text that is not UTF-8 is shown with replacement characters.
+void print_json(const Json& json);
+// Dots in names nest.
+Json json_of(const Facts& facts);
+
+void note(const std::string& text);  // to standard error; failures are ignored
+template <class... Args>
+void note(fmt::format_string<Args...> format, Args&&... args) {
+  note(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// The whole text to a file, or to standard output when the name is empty or "-".
+void write_output(const std::string& path, const std::string& text);
+
+// Before any work: the folder of a file that is going to be written is there and may be written to, and the file is
+// none of those that are read. Devices and pipes pass.
+void check_output(const std::string& option, const std::string& path, std::initializer_list<std::string> inputs);
+
+}  // namespace espalier::app

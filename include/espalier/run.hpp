@@ -1,0 +1,163 @@
+// A run trains a task: a session around model, data and trainer, with a folder, checkpoints, seeds, events, pause and
+// stop. Front ends (the program, Python, a page) stand on this and hold no rules of their own.
+//
+//   RunConfig config(find_task("checkerboard-small"));
+//   config.set("train-steps", "300");
+//   Run run = Run::create(config, {.folder = "runs/board"});  // no folder: all in memory
+//   run.listen([](const RunEvent& e) { if (e.kind == RunEvent::Kind::kEvaluated) std::puts("evaluated"); });
+//   ThreadPool pool;
+//   const RunReport report = run.train(pool);
+//   if (report.best().solved) save_model("board.safetensors", *run.best_model());
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/model.hpp"
+#include "espalier/task.hpp"
+#include "espalier/thread_pool.hpp"
+#include "espalier/trainer.hpp"
+
+namespace espalier {
+
+// All settings of a run: a task's defaults, changed by name.
+class RunConfig {
+ public:
+  explicit RunConfig(const Task& task);
+  RunConfig(const RunConfig& other);
+  RunConfig& operator=(const RunConfig& other);
+  RunConfig(RunConfig&&) = default;
+  RunConfig& operator=(RunConfig&&) = default;
+  // From the text of a config.json, also of older versions. `what` names it in Errors.
+  static RunConfig parse(std::string_view text, const std::string& what, std::span<const Task> tasks);
+
+  std::string task;
+  std::uint64_t seed = 1;   // the first one
+  std::uint64_t seeds = 1;  // how many to train
+  TrainOptions train;
+
+  Fields fields();  // all but the task; valid as long as this object stays where it is
+  void set(std::string_view name, const std::string& text) { fields().at(name).set_text(text); }
+  TaskOptions& options() { return *options_; }
+  const TaskOptions& options() const { return *options_; }
+  std::unique_ptr<Objective> make_objective() const { return options_->make_objective(seed); }
+  std::string text() const;  // as config.json holds it
+
+ private:
+  std::unique_ptr<TaskOptions> options_;
+};
+// A task's defaults with some settings changed: configure("life", {{"train-steps", "100"}}).
+RunConfig configure(std::string_view task, std::span<const std::pair<std::string, std::string>> settings = {});
+RunConfig configure(std::string_view task, std::initializer_list<std::pair<std::string, std::string>> settings);
+
+// What happens in a run, told to listeners one event at a time, on the thread that trains.
+struct RunEvent {
+  enum class Kind {
+    kSeedStarted,
+    kStep,        // after every optimizer step
+    kEvaluated,   // instead of kStep when the step was evaluated
+    kCheckpoint,  // written
+    kSnapshot,    // asked for: `snapshot` is a model of its own with the current weights
+    kSeedEnded,
+    kMessage,  // something to tell the user, in `text`
+  };
+  Kind kind;
+  std::uint64_t seed = 0;
+  const Trainer* trainer = nullptr;  // its state; null for kMessage
+  std::shared_ptr<const Model> snapshot = nullptr;
+  std::string text = {};
+};
+using RunListener = std::function<void(const RunEvent&)>;
+
+// Steers a run from any thread. What is asked takes effect within one chunk of work: the unfinished step counts for
+// nothing and is done again.
+class RunControl {
+ public:
+  void stop();   // saved, can be resumed
+  void pause();  // until resume() or stop()
+  void resume();
+  void save();      // a checkpoint now
+  void snapshot();  // an event with a model, once per running seed
+  bool stopped() const;
+  bool paused() const;
+
+ private:
+  friend class ControlSeat;
+  void ask(const std::function<void()>& change);
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopped_ = false, paused_ = false;
+  std::uint64_t saves_ = 0, snapshots_ = 0;
+  std::vector<StopFlag*> flags_;  // of the seeds that are running
+};
+
+struct RunOptions {
+  std::string folder = {};             // empty: nothing is written
+  bool force = false;                  // replace a run that is in the folder
+  double checkpoint_seconds = 5;       // wall time between checkpoints ...
+  std::uint64_t checkpoint_every = 0;  // ... or steps between them, when not 0
+};
+
+// How one seed ended.
+struct SeedReport {
+  std::uint64_t seed = 0, steps = 0, best_step = 0;
+  double loss = 0, score = 0, validation_loss = 0;  // the last two of the best evaluation
+  bool solved = false, started = false;
+  std::string outcome = "waiting";  // running, finished, solved, hopeless, interrupted, failed
+  double seconds = 0;
+  PhaseSeconds phases = {};       // of this call ...
+  std::uint64_t phase_steps = 0;  // ... and the steps they belong to
+  std::size_t num_parameters = 0;
+  std::string weights_hash = {};
+  Facts facts = {};               // the objective's own report; of the winner only
+  std::exception_ptr error = {};  // of a seed that failed
+};
+
+struct RunReport {
+  std::vector<SeedReport> seeds;  // ascending
+  std::size_t winner = 0;         // without meaning when interrupted
+  bool interrupted = false;
+  double seconds = 0;  // wall time of this call
+  const SeedReport& best() const { return seeds[winner]; }
+};
+
+// One seed is trained in the folder itself, several in DIR/seed-N as full runs of their own, bit-equal to the same seed
+// trained alone until it is solved; the best model is copied to DIR/model.safetensors.
+//
+// The winner depends neither on timing nor on the number of threads: the lowest seed that solves the task, or when none
+// does, the best score, then the lower validation loss, then the lower seed. Once a seed has solved it, higher ones are
+// stopped; how far those got does depend on timing, and nothing else does.
+class Run {
+ public:
+  // Checks that the task can be done and makes the folder. The whole run holds the folder's lock.
+  static Run create(RunConfig config, const RunOptions& options);
+  // The run in a folder, at its last checkpoint. More training steps than it had may be given.
+  static Run resume(const std::string& folder, const RunOptions& options = {}, std::uint64_t train_steps = 0);
+  Run(Run&&) noexcept;
+  ~Run();
+
+  void listen(RunListener listener);
+  RunControl& control();
+  const RunConfig& config() const;
+  const std::string& folder() const;  // empty when in memory
+
+  // Trains to the end, or to a stop. min(seeds, workers) seeds run at the same time and share the workers. A seed that
+  // fails does not stop the others; all failing is an Error.
+  RunReport train(ThreadPool& pool);
+  // The winner's, after train().
+  std::unique_ptr<Model> best_model() const;
+
+ private:
+  struct State;
+  explicit Run(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace espalier

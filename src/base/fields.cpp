@@ -1,0 +1,221 @@
+#include "espalier/fields.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include "espalier/error.hpp"
+
+namespace espalier {
+namespace {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+// The shortest decimal that is this float: 0.1f is written as 0.1, not as 0.10000000149011612.
+double as_written(float value) {
+  double wide = 0;
+  const std::string text = fmt::format("{}", value);
+  std::from_chars(text.data(), text.data() + text.size(), wide);
+  return wide;
+}
+
+// Whole text as a number, or false.
+template <class Number>
+bool parse(const std::string& text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::size_t edit_distance_of_words(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest_word(std::string_view word, std::span<const std::string> words) {
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(2, word.size() / 2) + 1;
+  for (const std::string& candidate : words) {
+    const std::size_t distance = edit_distance_of_words(word, candidate);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+Field::Field(std::string name, Member member, std::string help, double min, double max,
+             std::vector<std::string> choices)
+    : name_(std::move(name)),
+      help_(std::move(help)),
+      member_(std::move(member)),
+      min_(min),
+      max_(max),
+      choices_(std::move(choices)) {}
+
+Field::Kind Field::kind() const {
+  return std::visit(Overloaded{[](bool*) { return Kind::kFlag; }, [](int*) { return Kind::kInteger; },
+                               [](std::uint64_t*) { return Kind::kInteger; }, [](float*) { return Kind::kNumber; },
+                               [](double*) { return Kind::kNumber; }, [](std::string*) { return Kind::kText; },
+                               [](const Access&) { return Kind::kText; }},
+                    member_);
+}
+
+FieldValue Field::value() const {
+  return std::visit(
+      Overloaded{[](bool* m) -> FieldValue { return *m; }, [](int* m) -> FieldValue { return std::int64_t{*m}; },
+                 [](std::uint64_t* m) -> FieldValue { return *m; },
+                 [](float* m) -> FieldValue { return as_written(*m); }, [](double* m) -> FieldValue { return *m; },
+                 [](std::string* m) -> FieldValue { return *m; },
+                 [](const Access& a) -> FieldValue { return a.get(); }},
+      member_);
+}
+
+std::string Field::text() const {
+  return std::visit(
+      [](const auto& v) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, bool>)
+          return std::string(v ? "true" : "false");
+        else
+          return fmt::format("{}", v);
+      },
+      value());
+}
+
+void Field::refuse(const std::string& got, const std::string& expected) const { fail(name_, got, expected); }
+
+void Field::check_range(double value) const {
+  if (!(value >= min_ && value <= max_)) refuse(fmt::format("{}", value), fmt::format("{:g} to {:g}", min_, max_));
+}
+
+void Field::set(const FieldValue& value) {
+  const auto shown = std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
+  const auto integer = [&](auto* member) {
+    std::visit(Overloaded{[&](std::int64_t v) {
+                            check_range(static_cast<double>(v));
+                            *member = static_cast<std::decay_t<decltype(*member)>>(v);
+                          },
+                          [&](std::uint64_t v) {
+                            check_range(static_cast<double>(v));
+                            *member = static_cast<std::decay_t<decltype(*member)>>(v);
+                          },
+                          [&](const auto&) { refuse(shown, "a whole number"); }},
+               value);
+  };
+  const auto number = [&](auto* member) {
+    const double v =
+        std::visit(Overloaded{[](double x) { return x; }, [](std::int64_t x) { return static_cast<double>(x); },
+                              [](std::uint64_t x) { return static_cast<double>(x); },
+                              [&](const auto&) -> double { refuse(shown, "a number"); }},
+                   value);
+    check_range(v);
+    *member = static_cast<std::decay_t<decltype(*member)>>(v);
+  };
+  const auto text = [&]() -> const std::string& {
+    const auto* t = std::get_if<std::string>(&value);
+    if (!t) refuse(shown, "text");
+    if (!choices_.empty() && std::ranges::find(choices_, *t) == choices_.end())
+      refuse(fmt::format("\"{}\"", *t), fmt::format("one of {}", fmt::join(choices_, ", ")));
+    return *t;
+  };
+  std::visit(Overloaded{[&](bool* m) {
+                          const auto* b = std::get_if<bool>(&value);
+                          if (!b) refuse(shown, "true or false");
+                          *m = *b;
+                        },
+                        [&](int* m) { integer(m); }, [&](std::uint64_t* m) { integer(m); },
+                        [&](float* m) { number(m); }, [&](double* m) { number(m); },
+                        [&](std::string* m) { *m = text(); }, [&](const Access& a) { a.set(text()); }},
+             member_);
+}
+
+void Field::set_text(const std::string& text) {
+  switch (kind()) {
+    case Kind::kFlag:
+      if (text != "true" && text != "false") refuse(fmt::format("\"{}\"", text), "true or false");
+      return set(text == "true");
+    case Kind::kInteger: {
+      std::int64_t small = 0;
+      std::uint64_t large = 0;
+      if (parse(text, small)) return set(small);
+      if (parse(text, large)) return set(large);
+      refuse(fmt::format("\"{}\"", text), "a whole number");
+    }
+    case Kind::kNumber: {
+      double value = 0;
+      if (!parse(text, value) || !std::isfinite(value)) refuse(fmt::format("\"{}\"", text), "a number");
+      return set(value);
+    }
+    case Kind::kText: return set(text);
+  }
+}
+
+Field& Fields::add(std::string name, bool& member, std::string help) {
+  return fields_.emplace_back(std::move(name), &member, std::move(help), 0, 1, std::vector<std::string>{});
+}
+Field& Fields::add(std::string name, int& member, std::string help, double min, double max) {
+  return fields_.emplace_back(std::move(name), &member, std::move(help), min, max, std::vector<std::string>{});
+}
+Field& Fields::add(std::string name, std::uint64_t& member, std::string help, double min, double max) {
+  return fields_.emplace_back(std::move(name), &member, std::move(help), min, max, std::vector<std::string>{});
+}
+Field& Fields::add(std::string name, float& member, std::string help, double min, double max) {
+  return fields_.emplace_back(std::move(name), &member, std::move(help), min, max, std::vector<std::string>{});
+}
+Field& Fields::add(std::string name, double& member, std::string help, double min, double max) {
+  return fields_.emplace_back(std::move(name), &member, std::move(help), min, max, std::vector<std::string>{});
+}
+Field& Fields::add(std::string name, std::string& member, std::string help) {
+  return fields_.emplace_back(std::move(name), &member, std::move(help), 0, 0, std::vector<std::string>{});
+}
+Field& Fields::add(std::string name, Field::Access access, std::string help, std::vector<std::string> choices) {
+  return fields_.emplace_back(std::move(name), std::move(access), std::move(help), 0, 0, std::move(choices));
+}
+
+void Fields::append(Fields more) {
+  for (Field& field : more.fields_) fields_.push_back(std::move(field));
+}
+
+Field* Fields::find(std::string_view name) {
+  const auto found = std::ranges::find_if(fields_, [&](const Field& f) {
+    return f.name() == name || std::ranges::find(f.aliases(), name) != f.aliases().end();
+  });
+  return found == fields_.end() ? nullptr : &*found;
+}
+
+Field& Fields::at(std::string_view name) {
+  if (Field* field = find(name)) return *field;
+  std::vector<std::string> names;
+  for (const Field& f : fields_) names.push_back(f.name());
+  const std::string nearest = nearest_word(name, names);
+  fail(
+      "options", fmt::format("\"{}\"", name), "the name of an option",
+      nearest.empty() ? fmt::format("there are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", nearest));
+}
+
+std::size_t Fields::place(const std::vector<std::string>& names, const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::find(names, text) - names.begin());  // set() has checked the choice
+}
+
+}  // namespace espalier

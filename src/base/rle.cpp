@@ -1,0 +1,209 @@
+#include "base/rle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/files.hpp"
+#include "base/pattern.hpp"
+#include "base/text.hpp"
+#include "espalier/error.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::size_t kMaxBytes = 64 << 20;
+constexpr std::size_t kMaxRun = 1'000'000'000;  // far beyond any side, far below an overflow of sums
+constexpr int kLetters = 24;                    // A to X; a prefix p to y counts another 24 each
+
+class RleReader {
+ public:
+  RleReader(std::string_view text, std::string_view what) : text_(text), what_(what) {}
+
+  RlePattern read() {
+    read_header();
+    while (!over_) {
+      if (text_.empty()) refuse("no closing !", "a ! after the last cell", "the file is cut short");
+      next_line();
+      if (!line_.starts_with('#')) read_runs();
+    }
+    return std::move(pattern_);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view got, std::string_view expected, std::string_view hint = {}) const {
+    fail("read RLE", fmt::format("{} in {}, line {}", got, what_, number_), expected, hint);
+  }
+
+  void next_line() {
+    line_ = trimmed(take_line(text_));
+    ++number_;
+  }
+
+  void read_header() {
+    std::string_view rule;
+    do {
+      if (text_.empty())
+        refuse("no header", "a line like: x = 3, y = 3, rule = B3/S23", "is it a pattern in run-length encoding?");
+      next_line();
+      if (line_.starts_with("#r")) rule = trimmed(line_.substr(2));
+    } while (line_.empty() || line_.starts_with('#'));
+    pattern_.width = side('x');
+    if (!line_.starts_with(',')) refuse("no height", "x = WIDTH, y = HEIGHT");
+    line_ = trimmed(line_.substr(1));
+    pattern_.height = side('y');
+    if (line_.starts_with(',')) {
+      line_ = trimmed(line_.substr(1));
+      if (!line_.starts_with("rule")) refuse("a header that goes on without a rule", "rule = ...");
+      line_ = trimmed(line_.substr(4));
+      if (!line_.starts_with('=')) refuse("a rule without =", "rule = ...");
+      rule = trimmed(line_.substr(1));
+    } else if (!line_.empty()) {
+      refuse("more in the header than a size", "x = WIDTH, y = HEIGHT, rule = RULE");
+    }
+    constexpr std::size_t kMaxRuleBytes = 1000;
+    if (rule.size() > kMaxRuleBytes ||
+        std::any_of(rule.begin(), rule.end(), [](char c) { return c < ' ' || c == 127; }))
+      refuse("a rule that is too long or cannot be printed", "a name of at most 1000 plain characters");
+    pattern_.rule = rule;
+    pattern_.cells.resize(static_cast<std::size_t>(pattern_.height) * static_cast<std::size_t>(pattern_.width));
+  }
+
+  // "x = 3" off the line.
+  int side(char name) {
+    std::string_view rest = line_;
+    int value = 0;
+    if (rest.starts_with(name)) {
+      rest = trimmed(rest.substr(1));
+      if (rest.starts_with('=')) {
+        rest = trimmed(rest.substr(1));
+        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+        if (error == std::errc() && value >= 1 && value <= kMaxPatternSide) {
+          line_ = trimmed(rest.substr(static_cast<std::size_t>(end - rest.data())));
+          return value;
+        }
+      }
+    }
+    refuse(fmt::format("no size {} that can be read", name), fmt::format("{} = 1 to {}", name, kMaxPatternSide),
+           "is it a pattern in run-length encoding?");
+  }
+
+  void read_runs() {
+    for (std::size_t i = 0; i < line_.size() && !over_; ++i) {
+      const char c = line_[i];
+      if (c == ' ' || c == '\t') continue;
+      if (c >= '0' && c <= '9') {
+        count_ = count_ * 10 + static_cast<std::size_t>(c - '0');
+        if (count_ > kMaxRun) refuse("a count of more than 1000000000", "a shorter run");
+        continue;
+      }
+      if (prefix_ && !(c >= 'A' && c < 'A' + kLetters))
+        refuse(fmt::format("'{}' before {}", prefix_, shown(c)), "a letter A to X after p to y");
+      const std::size_t run = std::max<std::size_t>(1, count_);
+      if (c == '!') {
+        over_ = true;
+      } else if (c == '$') {
+        row_ += run;
+        column_ = 0;
+      } else if (c == 'b' || c == '.') {
+        column_ += run;
+      } else if (c == 'o') {
+        put(1, run);
+      } else if (c >= 'A' && c < 'A' + kLetters) {
+        const int state = c - 'A' + 1 + (prefix_ ? kLetters * (prefix_ - 'p' + 1) : 0);
+        if (state > 255) refuse(fmt::format("state {}", state), "at most 255");
+        put(static_cast<std::uint8_t>(state), run);
+      } else if (c >= 'p' && c <= 'y') {
+        prefix_ = c;
+        continue;  // the count belongs to the letter that follows
+      } else {
+        refuse(shown(c), "cells as b o . A to X, ends of rows as $, and ! at the end");
+      }
+      count_ = 0;
+      prefix_ = 0;
+    }
+  }
+
+  void put(std::uint8_t state, std::size_t run) {
+    const auto width = static_cast<std::size_t>(pattern_.width);
+    if (row_ >= static_cast<std::size_t>(pattern_.height) || column_ + run > width)
+      refuse(fmt::format("a living cell at row {}, column {}", row_ + 1, column_ + run),
+             fmt::format("{} rows of {} cells, as the header says", pattern_.height, pattern_.width));
+    std::fill_n(pattern_.cells.begin() + static_cast<std::ptrdiff_t>(row_ * width + column_), run, state);
+    column_ += run;
+  }
+
+  std::string_view text_, what_, line_;
+  std::size_t number_ = 0, count_ = 0, row_ = 0, column_ = 0;
+  char prefix_ = 0;
+  bool over_ = false;
+  RlePattern pattern_;
+};
+
+// Collects runs into lines.
+class RleWriter {
+ public:
+  void put(std::size_t run, std::string_view tag) {
+    if (run == 0) return;
+    const std::string item = run == 1 ? std::string(tag) : fmt::format("{}{}", run, tag);
+    constexpr std::size_t kMaxLine = 70;
+    if (line_ + item.size() > kMaxLine) {
+      text_ += '\n';
+      line_ = 0;
+    }
+    text_ += item;
+    line_ += item.size();
+  }
+  std::string finish() {
+    put(1, "!");
+    return text_ + '\n';
+  }
+
+ private:
+  std::string text_;
+  std::size_t line_ = 0;
+};
+
+std::string tag_of(std::uint8_t state, bool two_states) {
+  if (two_states) return state ? "o" : "b";
+  if (state == 0) return ".";
+  const int place = state - 1, prefix = place / kLetters;
+  std::string tag(1, static_cast<char>('A' + place % kLetters));
+  return prefix == 0 ? tag : static_cast<char>('p' + prefix - 1) + tag;
+}
+
+}  // namespace
+
+RlePattern parse_rle(std::string_view text, std::string_view what) { return RleReader(text, what).read(); }
+
+RlePattern read_rle(const std::string& path) {
+  return parse_rle(read_text(path, kMaxBytes), fmt::format("\"{}\"", path));
+}
+
+std::string format_rle(const RlePattern& p) {
+  const auto height = static_cast<std::size_t>(p.height), width = static_cast<std::size_t>(p.width);
+  if (p.height < 1 || p.width < 1 || p.height > kMaxPatternSide || p.width > kMaxPatternSide ||
+      p.cells.size() != height * width)
+    fail("format RLE", fmt::format("{} cells for {} x {}", p.cells.size(), p.height, p.width),
+         fmt::format("height x width cells, sides of 1 to {}", kMaxPatternSide));
+  const bool two_states = std::all_of(p.cells.begin(), p.cells.end(), [](std::uint8_t state) { return state < 2; });
+  RleWriter writer;
+  std::size_t row_ends = 0;
+  for (std::size_t row = 0; row < height; ++row, ++row_ends) {
+    const auto begin = p.cells.begin() + static_cast<std::ptrdiff_t>(row * width);
+    auto end = begin + static_cast<std::ptrdiff_t>(width);
+    while (end != begin && end[-1] == 0) --end;  // the dead end of a row is left out
+    for (auto at = begin; at != end;) {
+      const auto next = std::find_if(at, end, [&](std::uint8_t state) { return state != *at; });
+      writer.put(std::exchange(row_ends, 0), "$");
+      writer.put(static_cast<std::size_t>(next - at), tag_of(*at, two_states));
+      at = next;
+    }
+  }
+  const std::string rule = p.rule.empty() ? "" : ", rule = " + p.rule;
+  return fmt::format("x = {}, y = {}{}\n", p.width, p.height, rule) + writer.finish();
+}
+
+}  // namespace espalier

@@ -1,0 +1,31 @@
+// Patterns of cellular automata in the run-length encoding that Golly and the LifeWiki use:
+//   #N Glider
+//   x = 3, y = 3, rule = B3/S23
+//   bob$2bo$3o!
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier {
+
+struct RlePattern {
+  int height = 0, width = 0;        // at most kMaxPatternSide (base/pattern.hpp) each
+  std::vector<std::uint8_t> cells;  // [row][column]: the state of a cell; 0 and 1, or up to 255 in rules of many states
+  std::string rule;                 // as in the file, e.g. "B3/S23"; empty if it names none
+
+  bool operator==(const RlePattern&) const = default;
+};
+
+// Errors name `what` and the line. Size and rule come from the header line, which must be there; a living cell outside
+// the size, a letter that is no state or a text without the closing ! is refused. Comments are skipped, but #r names
+// the rule where the header does not.
+RlePattern parse_rle(std::string_view text, std::string_view what);
+RlePattern read_rle(const std::string& path);
+
+// The reverse, in lines of at most 70 characters: b and o for two states, . A B ... for more.
+std::string format_rle(const RlePattern& pattern);
+
+}  // namespace espalier

@@ -1,0 +1,18 @@
+// Pieces of text files, for readers and their error messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace espalier {
+
+// A character for an error message: 'x', or its code where it cannot be printed.
+std::string shown(char letter);
+
+// Takes the next line off `text`, without its end ("\n" or "\r\n").
+std::string_view take_line(std::string_view& text);
+
+// Without blanks and tabs on both sides.
+std::string_view trimmed(std::string_view text);
+
+}  // namespace espalier

@@ -1,0 +1,341 @@
+// The cases of the signature. Trained ones are rows of options, as on the command line; the others are functions. To
+// add one, add a row, or a function and a line at the end.
+#include "bench/signature.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <sstream>
+
+#include "base/files.hpp"
+#include "bench/signature_hash.hpp"
+#include "espalier/error.hpp"
+#include "espalier/run.hpp"
+#include "espalier/simplify.hpp"
+#include "models/dag/table_model.hpp"
+#include "models/lattice/lattice_model.hpp"
+#include "runs/checkpoint.hpp"
+#include "synth/work_folder.hpp"
+
+namespace espalier {
+namespace {
+
+// --- Training runs.
+
+// Five colours on 9 x 7 cells: neither a whole number of blocks nor a square.
+constexpr const char* kPattern = R"(.......
+..rrr..
+.r...g.
+.b...g.
+.b.y.g.
+.b.yyg.
+.w...g.
+..www..
+.......
+)";
+
+// Words and numbers with gaps; "kind" and "value" are there to be learned.
+std::string table_text() {
+  std::string text = "left,right,colour,value,kind\n";
+  const AlignedVector<float> draw = numbers(3 * 120, 1);
+  for (std::size_t i = 0; i < 120; ++i) {
+    const float *x = &draw[3 * i], value = x[0] * x[1] + 0.3f * x[2];
+    text += fmt::format("{:.3f},{},{},{:.3f},{}\n", x[0], i % 17 == 3 ? "?" : fmt::format("{:.3f}", x[1]),
+                        x[2] > 0.5f    ? "red"
+                        : x[2] > -0.5f ? "green"
+                                       : "blue",
+                        value,
+                        value > 0.4f    ? "high"
+                        : value > -0.4f ? "middle"
+                                        : "low");
+  }
+  return text;
+}
+
+// "life --epochs 3 --reference true": a task, then options; of two that are equal the last one counts.
+RunConfig parse_options(const std::string& text) {
+  std::istringstream words(text);
+  std::string task, option, value;
+  words >> task;
+  RunConfig config(find_task(task));
+  while (words >> option >> value) config.set(option.substr(2), value);
+  return config;
+}
+
+// Tasks that learn from a file read it once, when their objective is made.
+std::unique_ptr<Objective> make_objective(RunConfig config) {
+  const WorkFolder folder;
+  const auto give = [&](const char* option, const std::string& text) {
+    const std::string path = folder.file(option);
+    write_atomically(path, std::string_view(text));
+    config.set(option, path);
+  };
+  if (config.fields().find("csv")) {
+    give("csv", table_text());
+  } else if (config.fields().find("target")) {
+    give("target", kPattern);
+  }
+  return config.make_objective();
+}
+
+struct Training {
+  Training(const std::string& options, const ThreadPool& pool)
+      : config(parse_options(options)), objective(make_objective(config)), trainer(*objective, config.train, pool) {}
+
+  void train(std::uint64_t until) {
+    trainer.run([until](const Trainer& t, bool) { return t.state().step < until; });
+  }
+
+  RunConfig config;
+  std::unique_ptr<Objective> objective;
+  Trainer trainer;
+};
+
+// Of a table's network only what lives, by id, however its shape is stored.
+void hash_weights(Hasher& hash, const Training& run, std::span<const float> values, const SafetensorsFile& state) {
+  const std::unique_ptr<Model> model = run.objective->snapshot(values, state);
+  const auto* table = dynamic_cast<const TableModel*>(model.get());
+  table ? hash_network(hash, table->network()) : hash_floats(hash, values);
+}
+
+void hash_run(Hasher& hash, const Training& run) {
+  const TrainState& s = run.trainer.state();
+  hash_weights(hash, run, run.objective->parameters().values(), run.objective->state());
+  hash_weights(hash, run, s.best_values, s.best_state);
+  for (const double value : {s.loss, s.last.score, s.last.loss, s.best.score, s.best.loss}) hash_number(hash, value);
+  hash_ints(hash, s.step, s.best_step);
+}
+
+std::string hash_of(const Training& run) {
+  Hasher hash;
+  hash_run(hash, run);
+  return hash.hex();
+}
+
+// Trains in one go, then again cut in two (a table while it grows, and while it is pruned), with a checkpoint carried
+// over to a fresh trainer.
+void hash_training(Hasher& hash, const std::string& options, const ThreadPool& pool) {
+  Training whole(options, pool);
+  const std::uint64_t steps = whole.trainer.options().steps;
+  whole.train(steps);
+  hash_run(hash, whole);
+  for (const std::uint64_t cut : {steps * 2 / 5, steps * 7 / 10}) {
+    Training first(options, pool), second(options, pool);
+    first.train(cut);
+    const std::vector<std::byte> checkpoint = make_checkpoint(first.trainer, {}).serialize();
+    restore_checkpoint(second.trainer, SafetensorsFile::parse(checkpoint, "checkpoint"), {});
+    second.train(steps);
+    if (hash_of(second) != hash_of(whole))
+      fail("signature", fmt::format("{} after step {} was resumed", hash_of(second), cut),
+           fmt::format("{}, as of the unbroken run", hash_of(whole)), fmt::format("the run is {}", options));
+  }
+}
+
+struct Trained {
+  const char *name, *options;
+};
+struct TrainedGroup {
+  const char *room, *options;  // for all rows
+  std::vector<Trained> rows;
+};
+
+const std::vector<TrainedGroup>& trained_groups() {
+  static const std::vector<TrainedGroup> groups{
+      {"lattice",
+       "checkerboard-small --epochs 60 --eval-every 25 --lr 0.3",
+       {{"plain", ""},
+        {"odd-board", "--batch 3 --height 7 --width 9 --steps 6"},
+        {"periodic", "--boundary periodic --batch 5 --height 5 --width 7"},
+        {"random-wiring", "--wiring random"},
+        {"perceive-8", "--perceive 8 --update 80,40,20,10,5,4"},
+        {"perceive-8-4", "--perceive 8,4 --update 48,24,12,6,4"},
+        {"perceive-8-4-2-1", "--perceive 8,4,2,1 --batch 3 --height 7 --width 5"},
+        {"perceive-not-a-tree", "--perceive 8,8,4 --update 64,32,16,8,4 --height 5"},
+        {"perceive-periodic-not-a-tree",
+         "--perceive 8,5,3 --boundary periodic --kernels 3 --channels 3 --update 24,12,6,3"},
+        {"asynchronous", "--fire-rate 0.6 --batch 3 --height 9"},
+        {"asynchronous-periodic", "--fire-rate 0.6 --boundary periodic --width 11 --wiring random"},
+        {"gumbel", "--gumbel 0.5 --gumbel-final 2 --gumbel-from 0.2 --start-logit 4"},
+        {"straight-through", "--straight-from 0.4"},
+        {"temperature", "--temperature 2 --temperature-final 0.3"},
+        {"freeze", "--freeze-from 0.2 --freeze-to 0.9"},
+        {"freeze-loss", "--freeze-from 0.1 --freeze-to 0.9 --freeze-loss 62"},
+        {"start-logit", "--start-logit 3"},
+        {"accumulate", "--accumulate 3 --batch 1"},
+        {"everything",
+         "--fire-rate 0.7 --gumbel 1 --gumbel-final 0.2 --temperature-final 0.5 --straight-from 0.7 "
+         "--freeze-from 0.5 --accumulate 2 --start-logit 4 --boundary periodic --batch 3 --width 7"}}},
+      {"lattice",
+       "",
+       {{"life", "life --epochs 80 --batch 7 --lr 0.3"},
+        {"life-random-wiring", "life --epochs 50 --wiring random --lr 0.3 --start-logit 4"},
+        {"checkerboard", "checkerboard --epochs 4"},
+        {"checkerboard-async", "checkerboard-async --epochs 4 --height 9 --width 11 --steps 8"},
+        {"lizard-whole", "lizard --epochs 4 --straight-from 0.7"},
+        {"letter-whole", "letter --epochs 4 --seed 5"},
+        {"lizard", "lizard --epochs 12 --lr 0.3 --channels 16 --update 64x3,32,16 --steps 6"},
+        {"letter", "letter --epochs 12 --lr 0.3 --channels 12 --update 96x2,48,24,12 --steps 6"},
+        {"pattern",
+         "pattern --epochs 30 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 3 --fire-rate 0.6"},
+        {"pattern-seed",
+         "pattern --epochs 30 --lr 0.3 --channels 5 --kernels 3 --update 40,20,10,5 --steps 5 --seed-row 4 "
+         "--seed-column 3 --boundary periodic"}}},
+      {"train",
+       "checkerboard-small --epochs 40 --eval-every 15 --steps 5 --lr 0.2",
+       {{"adamw", "--beta1 0.8 --beta2 0.9 --epsilon 1e-5 --weight-decay 0.1 --clip-value 0"},
+        {"sgd", "--optimizer sgd --lr 1 --weight-decay 0 --clip-value 0"},
+        {"sgd-momentum", "--optimizer sgd --momentum 0.9 --lr 0.3 --weight-decay 0.02"},
+        {"clip-value", "--optimizer sgd --clip-value 0.05 --lr 2"},
+        {"clip-norm", "--optimizer sgd --momentum 0.5 --clip-norm 0.1 --lr 2"},
+        {"clip-both", "--clip-norm 0.3 --clip-value 0.02"},
+        {"schedule-step", "--schedule step --lr-step 4 --lr-gamma 0.7"},
+        {"schedule-cosine", "--schedule cosine --lr-final 0.1"},
+        {"warmup", "--warmup 6"},
+        {"warmup-cosine", "--warmup 4 --schedule cosine --optimizer sgd --momentum 0.9 --lr 1"},
+        {"patience", "--patience 2 --eval-every 1 --lr 1e-6"},
+        // Several chunks of the flat passes.
+        {"many-weights", "--epochs 4 --channels 8 --update 512x3,256,128,64,32,16,8 --clip-norm 0.1"}}},
+      {"table",
+       "table --epochs 150 --eval-every 40 --impute true --target kind --hidden 9",
+       {{"classify", ""},
+        {"regress", "--target value --hidden 7,5 --weight-decay 0"},
+        {"grow", "--grow 6 --weight-decay 0.5 --activation sigmoid"},
+        {"prune", "--prune 60 --density 0.7 --activation relu"},
+        {"grow-and-prune", "--grow 5 --prune 50 --target value --activation leaky-relu --eval-every 7"},
+        {"scaled", "--fan-in-scaling true --grow 4 --prune 40 --no-skip true"},
+        {"sgd", "--optimizer sgd --momentum 0.9 --lr 0.05 --clip-norm 0.5 --weight-decay 0.01 --batch-size 13"},
+        {"linear", "--activation linear --accumulate 2 --target value"},
+        {"no-skip", "--hidden 3 --no-skip true --test-fraction 0.5 --warmup 10"}}},
+      {"simplify",
+       "simplify --epochs 20 --eval-every 8 --train-examples 120 --validation-examples 20 --test-examples 0 "
+       "--deep-examples 0 --depth 3 --features 12 --batch-size 48",
+       {{"mean", ""},
+        {"share", "--share true --depth 4 --features 17"},
+        {"sum", "--aggregation sum --norm none --activation tanh"},
+        {"max", "--aggregation max --activation leaky-relu --layers 2"},
+        {"linear", "--norm none --activation linear --layers 1 --optimizer sgd --lr 0.05"},
+        {"no-layers", "--layers 0 --accumulate 2"},
+        {"whole", "--train-examples 600 --depth 5 --features 48 --batch-size 128 --seed 7"}}},
+      {"reference",
+       "",
+       {{"lattice", "checkerboard-small --reference true --epochs 5 --batch 1 --steps 3 --height 5 --lr 0.3"},
+        {"lattice-async",
+         "checkerboard-small --reference true --epochs 5 --batch 2 --steps 2 --height 3 --fire-rate 0.6 "
+         "--gumbel 1 --straight-from 0.5 --boundary periodic --wiring random --perceive 8,8,4"},
+        {"life", "life --reference true --epochs 3 --batch 2"},
+        {"pattern", "pattern --reference true --epochs 5 --lr 0.5 --channels 4 --kernels 2 --update 12,8,4 --steps 3"},
+        {"table", "table --reference true --epochs 20 --impute true --target kind --hidden 5 --grow 2 --prune 30"},
+        {"simplify",
+         "simplify --reference true --epochs 2 --train-examples 30 --validation-examples 10 "
+         "--test-examples 0 --deep-examples 0 --depth 3 --features 8 --batch-size 10"}}}};
+  return groups;
+}
+
+// --- What a trained cell becomes.
+
+// Steps so large that soon many gates are others than at the start; whether they make sense does not matter.
+std::unique_ptr<Model> trained(const ThreadPool& pool, const std::string& task) {
+  Training run(task + " --epochs 200 --eval-every 200 --lr 0.3", pool);
+  run.train(200);
+  return run.objective->snapshot(run.objective->parameters().values(), run.objective->state());
+}
+
+LatticeModel trained_model(const ThreadPool& pool, const std::string& task = "checkerboard-small") {
+  return dynamic_cast<const LatticeModel&>(*trained(pool, task));
+}
+
+// Every way a board can be run: boundaries, asynchronous cells, random resets, and a rectangle dead for a while.
+std::vector<SimulatorOptions> simulations() {
+  std::vector<SimulatorOptions> list;
+  for (const bool periodic : {true, false})
+    for (const double fire_rate : {1.0, 0.6})
+      for (const std::size_t reset : {0, 5}) list.push_back({periodic, fire_rate, 3, {{4, 9, 7, 12, 2, 9}}, reset});
+  return list;
+}
+
+void hash_hard_rollouts(Hasher& hash, const ThreadPool& pool) {
+  const LatticeModel model = trained_model(pool);
+  const Netlist cell = harden_folded(model.automaton(), model.parameters().values());
+  BitBoards start(77, 6, 11, model.channels());
+  const Random random(5, Purpose::kTrial);
+  const auto each_bit = [&](const auto& visit) {
+    for (int n = 0; n < start.samples; ++n)
+      for (int y = 0; y < start.height; ++y)
+        for (int x = 0; x < start.width; ++x)
+          for (int c = 0; c < start.channels; ++c) visit(n, y, x, c);
+  };
+  std::uint64_t draw = 0;
+  each_bit([&](int n, int y, int x, int c) { start.set(n, y, x, c, random.coin(draw++)); });
+  for (const Boundary boundary : {Boundary::kPeriodic, Boundary::kZero})
+    for (const double rate : {1.0, 0.6}) {
+      const FireBits fire = draw_fire_bits(start, 9, rate, 7, 1);
+      const BitBoards end = hard_rollout(cell, boundary, start, 9, fire, pool);
+      each_bit([&](int n, int y, int x, int c) { hash_ints(hash, end.get(n, y, x, c)); });
+    }
+}
+
+void hash_steppers(Hasher& hash, const ThreadPool& pool) {
+  const LatticeModel model = trained_model(pool);
+  const BoardState start = model.start(23, 70, 11);
+  for (const SimulatorOptions& options : simulations())
+    for (const bool soft : {false, true}) {
+      const auto stepper = make_stepper(model, start, options, soft);
+      for (const std::uint64_t steps : {1, 11}) {
+        stepper->advance(steps, pool);
+        hash_floats(hash, stepper->state().values);
+      }
+    }
+}
+
+void hash_trials(Hasher& hash, const ThreadPool& pool) {
+  for (const Trial& trial : run_trials(trained_model(pool), {.seed = 2, .reset_steps = 50}, pool))
+    hash_number(hash, trial.score);
+}
+
+void hash_circuits(Hasher& hash, const ThreadPool& pool) {
+  SimplifyOptions options;
+  options.resubstitute_options.walks = 5;
+  for (const char* task : {"checkerboard-small", "life"}) {  // too many inputs for complete tables, and few enough
+    const LatticeModel model = trained_model(pool, task);
+    hash_netlist(hash, model.raw_cell());
+    hash_netlist(hash, model.quick_cell());
+    hash_netlist(hash, simplify(model.raw_cell(), options));
+  }
+}
+
+void hash_all_wirings(Hasher& hash, const ThreadPool&) {
+  const Random random(1, Purpose::kWiring);
+  hash_wirings(hash, {moore_wiring(random), unique_wiring(40, 20, random), unique_wiring(40, 300, random),
+                      random_wiring(40, 20, random), random_wiring(40, 300, random), random_wiring(40, 7, random)});
+  for (const WiringKind kind : {WiringKind::kUnique, WiringKind::kRandom}) {
+    const Automaton automaton({3, 5, {8, 4, 2}, {32, 16, 8, 4, 3}, kind, Boundary::kZero}, 9);
+    hash_wirings(hash, automaton.perceive().layers());
+    hash_wirings(hash, automaton.update().layers());
+  }
+}
+
+}  // namespace
+
+std::string signature(const ThreadPool& pool, const SignatureWatcher& watcher) {
+  Hasher all;
+  const auto add = [&](const std::string& name, const auto& add_numbers) {
+    Hasher hash;
+    add_numbers(hash, pool);
+    all.add(hash.hex());
+    watcher(name, hash.hex());
+  };
+  add("lattice/wiring", hash_all_wirings);
+  for (const TrainedGroup& group : trained_groups())
+    for (const Trained& row : group.rows)
+      add(fmt::format("{}/{}", group.room, row.name), [&](Hasher& hash, const ThreadPool& p) {
+        hash_training(hash, fmt::format("{} {}", group.options, row.options), p);
+      });
+  for (const SignatureCase& c : graph_signature_cases()) add(c.name, c.add_numbers);
+  add("hard/rollout", hash_hard_rollouts);
+  add("hard/steppers", hash_steppers);
+  add("hard/trials", hash_trials);
+  add("hard/circuit", hash_circuits);
+  return all.hex();
+}
+
+}  // namespace espalier

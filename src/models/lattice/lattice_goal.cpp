@@ -1,0 +1,562 @@
+#include "models/lattice/lattice_goal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
+#include "espalier/simulator.hpp"
+#include "models/lattice/lattice_model.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr int kRuleBoards = 512;        // all boards of 3 x 3
+constexpr int kValidationBoards = 200;  // of tasks that start from noise
+constexpr int kStoredPairs = 1024;      // of a model that learned from given boards
+constexpr double kTrialFireRate = 0.6;
+constexpr std::size_t kDeadSide = 20, kResetSide = 10;
+
+// What a trial starts from and compares with, on a board of any size.
+struct Stage {
+  Board start;
+  std::vector<std::uint8_t> target;  // [loss channel][y][x]
+  int loss_channels;
+};
+
+class TrialRunner {
+ public:
+  TrialRunner(const LatticeModel& model, const TrialOptions& options, const ThreadPool& pool)
+      : model_(model), options_(options), pool_(pool), cell_(model.quick_cell()) {}
+
+  Trial run(std::string name, std::string description, const Stage& stage, std::uint64_t steps,
+            SimulatorOptions simulate, const DeadRectangle* unjudged = nullptr) const {
+    Board board = stage.start;
+    const std::size_t height = board.height(), width = board.width();
+    simulate.periodic = model_.periodic();
+    simulate.seed = options_.seed;
+    Simulator(cell_, height, width, simulate).run(board, steps, pool_);
+    long right = 0, total = 0;
+    for (int c = 0; c < stage.loss_channels; ++c)
+      for (std::size_t y = 0; y < height; ++y)
+        for (std::size_t x = 0; x < width; ++x) {
+          if (unjudged && y - unjudged->top < unjudged->height && x - unjudged->left < unjudged->width) continue;
+          ++total;
+          right += board.get(y, x, c) == (stage.target[(c * height + y) * width + x] != 0);
+        }
+    return {std::move(name), std::move(description), static_cast<double>(right) / static_cast<double>(total),
+            right == total};
+  }
+
+  Trial undisturbed(std::string name, const Stage& stage, std::uint64_t steps) const {
+    SimulatorOptions plain;
+    plain.fire_rate = model_.rollout().fire_rate;
+    return run(std::move(name), fmt::format("{} x {}, {} steps", stage.start.height(), stage.start.width(), steps),
+               stage, steps, plain);
+  }
+
+  // The published trials of damage: a dead square, healing, asynchronous updates, resets at every step.
+  void add_damage_trials(std::vector<Trial>& trials, const Stage& stage, std::uint64_t steps) const {
+    const SimulatorOptions plain;
+    const std::size_t height = stage.start.height(), width = stage.start.width();
+    const std::size_t side = std::min({kDeadSide, height / 2, width / 2});
+    DeadRectangle square{(height - side) / 2, (width - side) / 2, side, side, 0, steps};
+    SimulatorOptions dead = plain;
+    dead.dead = {square};
+    dead.dead[0].to = 2 * steps;  // the way round the square is longer than the straight one
+    trials.push_back(run("dead square",
+                         fmt::format("a dead {0} x {0} square; judged outside it; {1} steps", side, 2 * steps), stage,
+                         2 * steps, dead, &square));
+    SimulatorOptions healed = plain;
+    healed.dead = {square};
+    healed.dead[0].to = steps / 2;
+    trials.push_back(
+        run("healing", fmt::format("the square lives again after step {}", steps / 2), stage, steps, healed));
+    SimulatorOptions async = plain;
+    async.fire_rate = kTrialFireRate;
+    trials.push_back(run("asynchronous",
+                         fmt::format("cells update with probability {}; {} steps", kTrialFireRate, 2 * steps), stage,
+                         2 * steps, async));
+    SimulatorOptions reset = plain;
+    reset.random_reset = kResetSide;
+    if (model_.rollout().fire_rate < 1) reset.fire_rate = model_.rollout().fire_rate;
+    trials.push_back(
+        run("resets",
+            fmt::format("a random {0} x {0} square reset at every step, {1} steps", kResetSide, options_.reset_steps),
+            stage, options_.reset_steps, reset));
+  }
+
+ private:
+  const LatticeModel& model_;
+  const TrialOptions& options_;
+  const ThreadPool& pool_;
+  Netlist cell_;
+};
+
+BoardState noise(int channels, int height, int width, std::uint64_t seed) {
+  BoardState state(channels, height, width);
+  const Random coins(seed, Purpose::kTrial);
+  for (std::size_t i = 0; i < state.values.size(); ++i) state.values[i] = coins.coin(i);
+  return state;
+}
+
+void check_size(const char* goal, const RolloutOptions& r, int height, int width) {
+  if (height != r.height || width != r.width)
+    fail(goal, fmt::format("a target of {} x {}", height, width),
+         fmt::format("{} x {}, the size of the grid", r.height, r.width),
+         "give the grid the target's height and width");
+}
+
+void check_channels(const char* goal, int channels, int needed) {
+  if (channels < needed)
+    fail(goal, fmt::format("{} channels", channels), fmt::format("at least {}, those of the target", needed));
+}
+
+// --- One step of a rule.
+
+class RuleGoal : public LatticeGoal {
+ public:
+  RuleGoal(const std::string& name, const RuleTable& rule) : name_(name), rule_(rule) {}
+  std::string kind() const override { return "rule"; }
+  std::string name() const override { return name_; }
+  int loss_channels() const override { return 1; }
+
+  void fit(RolloutOptions& r, int) const override {
+    if (r.height != 3 || r.width != 3 || r.steps != 1)
+      fail("rule", fmt::format("a grid of {} x {} and {} steps", r.height, r.width, r.steps), "3 x 3 and 1 step",
+           "a rule is learned from all 512 neighbourhoods; run the model on any size afterwards");
+  }
+
+  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
+    LatticeData data;
+    data.validation = BitBoards(kRuleBoards, 3, 3, channels);
+    data.validation_target = BitBoards(kRuleBoards, 3, 3, 1);
+    for (int n = 0; n < kRuleBoards; ++n)
+      for (int cell = 0; cell < 9; ++cell) data.validation.set(n, cell / 3, cell % 3, 0, n >> cell & 1);
+    const auto alive = [](int n) { return [n](int y, int x) { return n >> (y * 3 + x) & 1; }; };
+    for (int n = 0; n < kRuleBoards; ++n)
+      for (int y = 0; y < 3; ++y)
+        for (int x = 0; x < 3; ++x) data.validation_target.set(n, y, x, 0, next(alive(n), 3, 3, y, x));
+    data.draw = [r, channels, seed, boards = data.validation, targets = data.validation_target](
+                    std::uint64_t batch, std::span<float> initial, std::span<float> target) {
+      const Random random(seed, Purpose::kBatch, static_cast<std::uint32_t>(batch));
+      std::ranges::fill(initial, 0.0f);
+      for (int n = 0; n < r.batch; ++n) {
+        const auto board = static_cast<int>(random.choice(n, kRuleBoards));
+        for (int cell = 0; cell < 9; ++cell) {
+          initial[n * channels * 9 + cell] = boards.get(board, cell / 3, cell % 3, 0);
+          target[n * 9 + cell] = targets.get(board, cell / 3, cell % 3, 0);
+        }
+      }
+    };
+    return data;
+  }
+
+  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed) const override {
+    BoardState state = noise(channels, height, width, seed);
+    std::fill(state.values.begin() + static_cast<std::ptrdiff_t>(height) * width, state.values.end(), 0.0f);
+    return state;
+  }
+  View view(const RolloutOptions&) const override { return {64, 64, 100}; }
+
+  // On a large periodic board for many steps, cell by cell against the rule itself.
+  std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
+                            const ThreadPool& pool) const override {
+    constexpr int kSide = 128, kSteps = 300;
+    Board board(kSide, kSide, model.channels());
+    Board plain(kSide, kSide, 1);
+    plain.randomize(options.seed);
+    for (int y = 0; y < kSide; ++y)
+      for (int x = 0; x < kSide; ++x) board.set(y, x, 0, plain.get(y, x, 0));
+    Simulator(model.quick_cell(), kSide, kSide, {}).run(board, kSteps, pool);
+    for (int t = 0; t < kSteps; ++t) {
+      Board after = plain;
+      for (int y = 0; y < kSide; ++y)
+        for (int x = 0; x < kSide; ++x)
+          after.set(y, x, 0, next([&](int v, int u) { return plain.get(v, u, 0); }, kSide, kSide, y, x));
+      plain = after;
+    }
+    long right = 0;
+    for (int y = 0; y < kSide; ++y)
+      for (int x = 0; x < kSide; ++x) right += board.get(y, x, 0) == plain.get(y, x, 0);
+    return {{"long run", fmt::format("{0} x {0} for {1} steps against {2}", kSide, kSteps, name_),
+             static_cast<double>(right) / (kSide * kSide), right == kSide * kSide}};
+  }
+
+  void save(SafetensorsFile& file) const override {
+    file.metadata["goal.name"] = name_;
+    file.add("goal.rule", {rule_.size()}, std::span<const std::uint8_t>(rule_));
+  }
+
+ private:
+  template <class Alive>
+  bool next(const Alive& alive, int height, int width, int y, int x) const {
+    unsigned patch = 0;
+    for (int o = 0; o < 9; ++o)
+      patch |= unsigned{alive((y + o / 3 - 1 + height) % height, (x + o % 3 - 1 + width) % width) ? 1u : 0u} << o;
+    return rule_[patch] != 0;
+  }
+
+  std::string name_;
+  RuleTable rule_;
+};
+
+// --- The checkerboard.
+
+bool checker(int y, int x) { return (y / 2 + x / 2) % 2 == 1; }
+
+class CheckerboardGoal : public LatticeGoal {
+ public:
+  std::string kind() const override { return "checkerboard"; }
+  std::string name() const override { return "checkerboard"; }
+  int loss_channels() const override { return 1; }
+  void fit(RolloutOptions&, int) const override {}
+
+  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
+    LatticeData data;
+    data.validation = BitBoards(kValidationBoards, r.height, r.width, channels);
+    data.validation_target = BitBoards(kValidationBoards, r.height, r.width, 1);
+    const Random fresh(seed, Purpose::kValidation);
+    std::uint64_t draw = 0;
+    for (int n = 0; n < kValidationBoards; ++n)
+      for (int y = 0; y < r.height; ++y)
+        for (int x = 0; x < r.width; ++x) {
+          for (int c = 0; c < channels; ++c) data.validation.set(n, y, x, c, fresh.coin(draw++));
+          data.validation_target.set(n, y, x, 0, checker(y, x));
+        }
+    data.draw = [r, seed](std::uint64_t batch, std::span<float> initial, std::span<float> target) {
+      const Random random(seed, Purpose::kBatch, static_cast<std::uint32_t>(batch));
+      for (std::size_t i = 0; i < initial.size(); ++i) initial[i] = random.coin(i) ? 1.0f : 0.0f;
+      for (std::size_t i = 0; i < target.size(); ++i)
+        target[i] = checker(static_cast<int>(i / r.width % r.height), static_cast<int>(i % r.width)) ? 1.0f : 0.0f;
+    };
+    return data;
+  }
+
+  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed) const override {
+    return noise(channels, height, width, seed);
+  }
+  // Twice the trained steps show that it stays.
+  View view(const RolloutOptions& r) const override {
+    return {r.height, r.width, 2 * static_cast<std::uint64_t>(r.steps)};
+  }
+
+  std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
+                            const ThreadPool& pool) const override {
+    const int height = 4 * model.rollout().height, width = 4 * model.rollout().width;
+    const auto steps = 4 * static_cast<std::uint64_t>(model.rollout().steps);
+    Stage stage{Board(height, width, model.channels()), {}, 1};
+    stage.start.randomize(options.seed);
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) stage.target.push_back(checker(y, x));
+    const TrialRunner runner(model, options, pool);
+    std::vector<Trial> trials{runner.undisturbed("larger", stage, steps)};
+    runner.add_damage_trials(trials, stage, steps);
+    return trials;
+  }
+  void save(SafetensorsFile&) const override {}
+};
+
+// --- A picture.
+
+class PictureGoal : public LatticeGoal {
+ public:
+  PictureGoal(const Pattern& target, int seed_row, int seed_column)
+      : target_(target), seed_row_(seed_row), seed_column_(seed_column) {}
+  std::string kind() const override { return "picture"; }
+  std::string name() const override { return fmt::format("picture of {} x {}", target_.height, target_.width); }
+  int loss_channels() const override { return target_.channels; }
+
+  void fit(RolloutOptions& r, int channels) const override {
+    if (r.height == 0) r.height = target_.height;
+    if (r.width == 0) r.width = target_.width;
+    check_size("picture", r, target_.height, target_.width);
+    check_channels("picture", channels, target_.channels);
+    if (seed_row_ >= r.height || seed_column_ >= r.width)
+      fail("picture", fmt::format("a seed at ({}, {})", seed_row_, seed_column_),
+           fmt::format("a cell of the {} x {} grid, or -1 for none", r.height, r.width));
+    if ((seed_row_ < 0) != (seed_column_ < 0))
+      fail("picture", fmt::format("a seed at ({}, {})", seed_row_, seed_column_),
+           "both a row and a column, or -1 for both");
+  }
+
+  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t) const override {
+    LatticeData data;
+    data.validation = BitBoards(1, r.height, r.width, channels);
+    data.validation_target = BitBoards(1, r.height, r.width, target_.channels);
+    for (int y = 0; y < r.height; ++y)
+      for (int x = 0; x < r.width; ++x) {
+        for (int c = 0; c < channels; ++c) data.validation.set(0, y, x, c, y == seed_row_ && x == seed_column_);
+        for (int c = 0; c < target_.channels; ++c) data.validation_target.set(0, y, x, c, target_.at(c, y, x));
+      }
+    const std::size_t cells = static_cast<std::size_t>(r.height) * r.width;
+    data.draw = [r, cells, row = seed_row_, column = seed_column_, bits = target_.bits](
+                    std::uint64_t, std::span<float> initial, std::span<float> target) {
+      for (std::size_t i = 0; i < initial.size(); ++i) {
+        const auto cell = static_cast<int>(i % cells);
+        initial[i] = cell / r.width == row && cell % r.width == column ? 1.0f : 0.0f;
+      }
+      for (std::size_t i = 0; i < target.size(); ++i) target[i] = bits[i % bits.size()];
+    };
+    return data;
+  }
+
+  // The living cell in the same place relative to the middle as in training.
+  BoardState start(const RolloutOptions& trained, int channels, int height, int width, std::uint64_t) const override {
+    BoardState state(channels, height, width);
+    const int y = seed_row_ + (height - trained.height) / 2, x = seed_column_ + (width - trained.width) / 2;
+    if (seed_row_ >= 0 && y >= 0 && y < height && x >= 0 && x < width)
+      for (int c = 0; c < channels; ++c) state.at(c, y, x) = 1;
+    return state;
+  }
+  // It is judged after its trained steps and need not last.
+  View view(const RolloutOptions& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
+
+  std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
+                            const ThreadPool& pool) const override {
+    const TrialRunner runner(model, options, pool);
+    const auto steps = static_cast<std::uint64_t>(model.rollout().steps);
+    std::vector<Trial> trials{runner.undisturbed("double", stage(model, 2), steps),
+                              runner.undisturbed("larger", stage(model, 4), 4 * steps)};
+    runner.add_damage_trials(trials, stage(model, 1), 4 * steps);
+    return trials;
+  }
+
+  void save(SafetensorsFile& file) const override {
+    file.metadata["target"] = format_pattern(target_);
+    file.metadata["goal.seed-row"] = std::to_string(seed_row_);
+    file.metadata["goal.seed-column"] = std::to_string(seed_column_);
+  }
+
+ private:
+  // The picture in the middle of a larger board.
+  Stage stage(const LatticeModel& model, int factor) const {
+    const int h = target_.height * factor, w = target_.width * factor;
+    const int top = (h - target_.height) / 2, left = (w - target_.width) / 2;
+    Stage stage{Board(h, w, model.channels()), {}, target_.channels};
+    const BoardState start = model.start(h, w, 0);
+    for (int c = 0; c < model.channels(); ++c)
+      for (int y = 0; y < h; ++y)
+        for (int x = 0; x < w; ++x) stage.start.set(y, x, c, start.at(c, y, x) > 0.5f);
+    stage.target.assign(static_cast<std::size_t>(h) * w * target_.channels, 0);
+    for (int c = 0; c < target_.channels; ++c)
+      for (int y = 0; y < target_.height; ++y)
+        for (int x = 0; x < target_.width; ++x)
+          stage.target[(static_cast<std::size_t>(c) * h + top + y) * w + left + x] = target_.at(c, y, x);
+    return stage;
+  }
+
+  Pattern target_;
+  int seed_row_, seed_column_;
+};
+
+// --- Given pairs of boards.
+
+class BoardsGoal : public LatticeGoal {
+ public:
+  BoardsGoal(BoardPairs pairs, double validation_fraction) : pairs_(std::move(pairs)), fraction_(validation_fraction) {
+    const auto cells = static_cast<std::size_t>(pairs_.count) * pairs_.height * pairs_.width;
+    if (pairs_.count < 1 || pairs_.start.size() != cells * pairs_.start_channels ||
+        pairs_.target.size() != cells * pairs_.target_channels)
+      fail("boards",
+           fmt::format("{} boards with {} and {} values", pairs_.count, pairs_.start.size(), pairs_.target.size()),
+           "starts and targets of the same number and size");
+  }
+  std::string kind() const override { return "boards"; }
+  std::string name() const override { return pairs_.name; }
+  int loss_channels() const override { return pairs_.target_channels; }
+
+  void fit(RolloutOptions& r, int channels) const override {
+    if (r.height == 0) r.height = pairs_.height;
+    if (r.width == 0) r.width = pairs_.width;
+    check_size("boards", r, pairs_.height, pairs_.width);
+    check_channels("boards", channels, std::max(pairs_.start_channels, pairs_.target_channels));
+  }
+
+  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
+    const Split split = split_pairs(seed);
+    LatticeData data;
+    const auto count = static_cast<int>(split.validation.size());
+    data.validation = BitBoards(count, r.height, r.width, channels);
+    data.validation_target = BitBoards(count, r.height, r.width, pairs_.target_channels);
+    for (int n = 0; n < count; ++n)
+      for (int y = 0; y < r.height; ++y)
+        for (int x = 0; x < r.width; ++x) {
+          for (int c = 0; c < pairs_.start_channels; ++c)
+            data.validation.set(n, y, x, c, start_bit(split.validation[n], y, x, c));
+          for (int c = 0; c < pairs_.target_channels; ++c)
+            data.validation_target.set(n, y, x, c, target_bit(split.validation[n], y, x, c));
+        }
+    data.draw = [this, r, channels, seed, train = split.train](std::uint64_t batch, std::span<float> initial,
+                                                               std::span<float> target) {
+      const Random random(seed, Purpose::kBatch, static_cast<std::uint32_t>(batch));
+      std::ranges::fill(initial, 0.0f);
+      for (int n = 0; n < r.batch; ++n) {
+        const int pair = train[random.choice(n, train.size())];
+        for (int y = 0; y < r.height; ++y)
+          for (int x = 0; x < r.width; ++x) {
+            const auto place = [&](int c, int of) {
+              return ((static_cast<std::size_t>(n) * of + c) * r.height + y) * r.width + x;
+            };
+            for (int c = 0; c < pairs_.start_channels; ++c) initial[place(c, channels)] = start_bit(pair, y, x, c);
+            for (int c = 0; c < pairs_.target_channels; ++c)
+              target[place(c, pairs_.target_channels)] = target_bit(pair, y, x, c);
+          }
+      }
+    };
+    return data;
+  }
+
+  // One of the given starts, in the middle.
+  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed) const override {
+    BoardState state(channels, height, width);
+    const auto pair = static_cast<int>(seed % static_cast<std::uint64_t>(pairs_.count));
+    const int top = (height - pairs_.height) / 2, left = (width - pairs_.width) / 2;
+    for (int y = 0; y < pairs_.height; ++y)
+      for (int x = 0; x < pairs_.width; ++x)
+        if (top + y >= 0 && top + y < height && left + x >= 0 && left + x < width)
+          for (int c = 0; c < pairs_.start_channels; ++c) state.at(c, top + y, left + x) = start_bit(pair, y, x, c);
+    return state;
+  }
+  View view(const RolloutOptions& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
+  std::vector<Trial> trials(const LatticeModel&, const TrialOptions&, const ThreadPool&) const override { return {}; }
+
+  // Of many pairs the first stand for all: a model file is no place for a data set.
+  void save(SafetensorsFile& file) const override {
+    const auto count = static_cast<std::size_t>(std::min(pairs_.count, kStoredPairs));
+    const auto extent = [](int n) { return static_cast<std::size_t>(n); };
+    const auto add = [&](const char* name, const std::vector<std::uint8_t>& bits, int channels) {
+      const std::size_t size = count * extent(pairs_.height) * extent(pairs_.width) * extent(channels);
+      file.add(name, {count, extent(pairs_.height), extent(pairs_.width), extent(channels)},
+               std::span<const std::uint8_t>(bits).first(size));
+    };
+    file.metadata["goal.name"] = pairs_.name;
+    file.metadata["goal.validation-fraction"] = fmt::format("{}", fraction_);
+    add("goal.start", pairs_.start, pairs_.start_channels);
+    add("goal.target", pairs_.target, pairs_.target_channels);
+  }
+
+ private:
+  struct Split {
+    std::vector<int> train, validation;
+  };
+  // With one pair alone it is both.
+  Split split_pairs(std::uint64_t seed) const {
+    std::vector<int> order(pairs_.count);
+    std::iota(order.begin(), order.end(), 0);
+    Random(seed, Purpose::kSplit).shuffle(std::span(order));
+    const int held =
+        pairs_.count == 1 ? 0 : std::clamp(static_cast<int>(fraction_ * pairs_.count), 1, pairs_.count - 1);
+    Split split{{order.begin() + held, order.end()}, {order.begin(), order.begin() + held}};
+    if (split.validation.empty()) split.validation = split.train;
+    return split;
+  }
+  std::uint8_t start_bit(int pair, int y, int x, int c) const {
+    return pairs_
+        .start[((static_cast<std::size_t>(pair) * pairs_.height + y) * pairs_.width + x) * pairs_.start_channels + c];
+  }
+  std::uint8_t target_bit(int pair, int y, int x, int c) const {
+    return pairs_
+        .target[((static_cast<std::size_t>(pair) * pairs_.height + y) * pairs_.width + x) * pairs_.target_channels + c];
+  }
+
+  BoardPairs pairs_;
+  double fraction_;
+};
+
+int stored_number(const SafetensorsFile& file, const std::string& key) {
+  const std::string& text = file.meta(key);
+  char* end = nullptr;
+  const long value = std::strtol(text.c_str(), &end, 10);
+  if (text.empty() || *end || value < -1 || value > 1'000'000)
+    fail("load model", fmt::format("\"{}\" as {}", text, key), "a number");
+  return static_cast<int>(value);
+}
+
+std::shared_ptr<const LatticeGoal> load_rule(const SafetensorsFile& file) {
+  const std::vector<std::uint8_t> next = file.octets("goal.rule");
+  RuleTable rule{};
+  if (next.size() != rule.size())
+    fail("load model", fmt::format("a rule of {} entries", next.size()), "512, one for each neighbourhood");
+  std::ranges::copy(next, rule.begin());
+  return rule_goal(file.meta("goal.name"), rule);
+}
+
+std::shared_ptr<const LatticeGoal> load_boards(const SafetensorsFile& file) {
+  BoardPairs pairs;
+  const std::vector<std::size_t>& s = file.tensor("goal.start").shape;
+  const std::vector<std::size_t>& t = file.tensor("goal.target").shape;
+  constexpr std::size_t kMax = 1 << 20;
+  const auto fits = [](std::size_t n) { return n > 0 && n < kMax; };
+  if (s.size() != 4 || t.size() != 4 || !std::ranges::all_of(s, fits) || !fits(t[3]) ||
+      !std::equal(s.begin(), s.begin() + 3, t.begin()))
+    fail("load model", "boards of other shapes", "[boards][rows][columns][channels] for starts and targets");
+  pairs.name = file.meta("goal.name");
+  pairs.count = static_cast<int>(s[0]);
+  pairs.height = static_cast<int>(s[1]);
+  pairs.width = static_cast<int>(s[2]);
+  pairs.start_channels = static_cast<int>(s[3]);
+  pairs.target_channels = static_cast<int>(t[3]);
+  pairs.start = file.octets("goal.start");
+  pairs.target = file.octets("goal.target");
+  const double fraction = std::strtod(file.meta("goal.validation-fraction").c_str(), nullptr);
+  return boards_goal(std::move(pairs), fraction);
+}
+
+}  // namespace
+
+std::shared_ptr<const LatticeGoal> rule_goal(const std::string& name, const RuleTable& rule) {
+  return std::make_shared<RuleGoal>(name, rule);
+}
+std::shared_ptr<const LatticeGoal> checkerboard_goal() { return std::make_shared<CheckerboardGoal>(); }
+std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column) {
+  return std::make_shared<PictureGoal>(target, seed_row, seed_column);
+}
+std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validation_fraction) {
+  return std::make_shared<BoardsGoal>(std::move(pairs), validation_fraction);
+}
+
+std::shared_ptr<const LatticeGoal> LatticeGoal::load(const SafetensorsFile& file) {
+  const std::string& kind = file.meta("goal");
+  if (kind == "rule") return load_rule(file);
+  if (kind == "checkerboard") return checkerboard_goal();
+  if (kind == "picture")
+    return picture_goal(parse_pattern(file.meta("target"), "the model's target"), stored_number(file, "goal.seed-row"),
+                        stored_number(file, "goal.seed-column"));
+  if (kind == "boards") return load_boards(file);
+  fail("load model", fmt::format("a goal of kind \"{}\"", kind), "rule, checkerboard, picture or boards",
+       "the file was made by a newer version");
+}
+
+BitScore compare_boards(const BitBoards& got, const BitBoards& target) {
+  long wrong = 0;
+  for (int y = 0; y < got.height; ++y)
+    for (int x = 0; x < got.width; ++x)
+      for (int c = 0; c < target.channels; ++c)
+        for (int w = 0; w < got.words(); ++w) {
+          const int valid = std::min(64, got.samples - 64 * w);
+          const std::uint64_t mask = valid == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << valid) - 1;
+          wrong += std::popcount((got.bits[got.at(y, x, c) + w] ^ target.bits[target.at(y, x, c) + w]) & mask);
+        }
+  const double total = static_cast<double>(got.samples) * got.height * got.width * target.channels;
+  return {1 - static_cast<double>(wrong) / total, static_cast<double>(wrong) / got.samples, wrong == 0};
+}
+
+std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options, const ThreadPool& pool) {
+  const RolloutOptions& r = m.rollout();
+  const LatticeData data = m.goal().data(r, m.channels(), m.seed());
+  const FireBits fire = draw_fire_bits(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFireStep);
+  const BitBoards out = hard_rollout(harden_folded(m.automaton(), m.parameters().values()), m.automaton().options().boundary,
+                                     data.validation, r.steps, fire, pool);
+  const BitScore score = compare_boards(out, data.validation_target);
+  std::vector<Trial> trials{
+      {"validation", fmt::format("{} boards of {} x {}, {} steps", data.validation.samples, r.height, r.width, r.steps),
+       score.fraction, score.all}};
+  for (Trial& trial : m.goal().trials(m, options, pool)) trials.push_back(std::move(trial));
+  return trials;
+}
+
+}  // namespace espalier

@@ -1,0 +1,242 @@
+// Runs of one seed or many, in a folder or in memory.
+#include "espalier/run.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/files.hpp"
+#include "espalier/error.hpp"
+#include "runs/run_folder.hpp"
+#include "runs/session.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr const char* kBeaten = "beaten";  // stopped because a lower seed has solved the task
+
+// Whether `a` is the better one of two seeds that have ended.
+bool wins(const SeedReport& a, const SeedReport& b) {
+  if (!a.error != !b.error) return !a.error;
+  if (a.started != b.started) return a.started;
+  if (a.solved != b.solved) return a.solved;
+  if (a.solved) return a.seed < b.seed;
+  if (a.score != b.score) return a.score > b.score;
+  return a.validation_loss != b.validation_loss ? a.validation_loss < b.validation_loss : a.seed < b.seed;
+}
+
+// The config of one of several seeds, as if it were trained alone.
+RunConfig seed_config(const RunConfig& config, std::uint64_t seed) {
+  RunConfig own = config;
+  own.seed = seed;
+  own.seeds = 1;
+  own.train.until_solved = true;
+  return own;
+}
+
+}  // namespace
+
+struct Run::State {
+  State(RunConfig c, RunOptions o) : config(std::move(c)), options(std::move(o)) {}
+
+  RunConfig config;
+  RunOptions options;
+  std::optional<RunFolder> folder;
+  RunControl control;
+  std::unique_ptr<Objective> first;  // of the first seed, made to see that the task can be done
+  std::vector<RunListener> listeners;
+  std::vector<std::unique_ptr<Model>> models;  // the best of every seed
+  std::size_t winner = 0;
+
+  // While training:
+  std::mutex mutex;  // of the reports and the listeners
+  RunReport report;
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::uint64_t> lowest_solved{std::numeric_limits<std::uint64_t>::max()};
+
+  void emit(const RunEvent& event) {
+    const std::lock_guard lock(mutex);
+    for (const RunListener& listener : listeners) listener(event);
+  }
+
+  bool several() const { return config.seeds > 1; }
+
+  std::optional<RunFolder> folder_of(const RunConfig& own) const {
+    if (!folder || !several()) return folder;
+    const std::string path = RunFolder::seed_folder(folder->path(), own.seed);
+    if (!RunFolder::holds_run(path)) return RunFolder::create(path, own.text(), true, RunFolder::Lock::kNone);
+    RunFolder old = RunFolder::open(path, RunFolder::Lock::kNone);
+    if (old.config() != own.text()) {
+      RunConfig before = RunConfig::parse(old.config(), old.file("config.json"), all_tasks());
+      before.train.steps = own.train.steps;
+      if (before.text() != own.text())
+        fail("resume", fmt::format("{}, made with other settings than {}", path, folder->file("config.json")),
+             "a seed of this run", "start the run anew");
+      old.replace_config(own.text());
+    }
+    return old;
+  }
+
+  // Trains one seed; what it throws ends in its report.
+  void train_seed(std::size_t index, ThreadPool& pool) {
+    SeedReport& row = report.seeds[index];
+    try {
+      const RunConfig own = several() ? seed_config(config, row.seed) : config;
+      Session session(own, index == 0 ? std::move(first) : nullptr, folder_of(own), options, pool,
+                      [this](const RunEvent& event) { emit(event); });
+      {
+        const std::lock_guard lock(mutex);
+        row.started = true;
+        row.outcome = "running";
+      }
+      const auto go_on = [&](const Trainer& trainer) {
+        if (trainer.state().best.solved && several()) note_solved(row.seed);
+        return row.seed <= lowest_solved;
+      };
+      const Outcome outcome = session.run(control, go_on);
+      const bool beaten = outcome == Outcome::kInterrupted && row.seed > lowest_solved;
+      finish(index, session, beaten ? kBeaten : outcome_name(outcome), outcome != Outcome::kInterrupted, pool);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      row.started = true;
+      row.outcome = "failed";
+      row.error = std::current_exception();
+    }
+  }
+
+  void note_solved(std::uint64_t seed) {
+    std::uint64_t lowest = lowest_solved;
+    while (seed < lowest && !lowest_solved.compare_exchange_weak(lowest, seed)) {
+    }
+  }
+
+  void finish(std::size_t index, const Session& session, const std::string& outcome, bool ended, ThreadPool& pool) {
+    SeedReport& row = report.seeds[index];
+    std::unique_ptr<Model> best;
+    if (session.trainer().state().evaluated) best = session.trainer().best_model();
+    Facts facts;
+    if (best && ended) facts = session.trainer().objective().report(*best, pool);
+    const std::lock_guard lock(mutex);
+    session.fill(row);
+    if (row.solved && several()) note_solved(row.seed);
+    row.outcome = outcome;
+    row.weights_hash = session.trainer().objective().parameters().hash();
+    row.facts = std::move(facts);
+    models[index] = std::move(best);
+  }
+
+  // Takes waiting seeds one after the other, lowest first, until none is left that could win.
+  void work(ThreadPool& pool) {
+    for (std::size_t i = next++; i < report.seeds.size(); i = next++) {
+      if (control.stopped()) return;
+      if (report.seeds[i].seed > lowest_solved) {
+        report.seeds[i].outcome = kBeaten;
+        continue;
+      }
+      train_seed(i, pool);
+    }
+  }
+
+  void work_in_parallel(ThreadPool& pool) {
+    const int workers = pool.workers();
+    const int at_once = std::min<int>(workers, static_cast<int>(report.seeds.size()));
+    if (at_once <= 1) return work(pool);
+    std::vector<std::unique_ptr<ThreadPool>> pools;
+    std::vector<std::jthread> threads;
+    try {
+      for (int i = 0; i < at_once; ++i)
+        pools.push_back(std::make_unique<ThreadPool>(workers / at_once + (i < workers % at_once)));
+      for (const auto& own : pools) threads.emplace_back([this, p = own.get()] { work(*p); });
+    } catch (const std::system_error& error) {
+      emit({.kind = RunEvent::Kind::kMessage,
+            .text = fmt::format("only {} of {} threads could be started ({}); going on with these", threads.size(),
+                                at_once, error.what())});
+    }
+    if (threads.empty()) work(pool);
+  }
+
+  void write_table() const {
+    std::string text = "seed,steps,score,validation_loss,solved,outcome,weights_hash\n";
+    for (const SeedReport& r : report.seeds)
+      text += fmt::format("{},{},{},{},{},{},{}\n", r.seed, r.steps, r.score, r.validation_loss, r.solved ? 1 : 0,
+                          r.outcome, r.weights_hash);
+    write_atomically(folder->file("seeds.csv"), std::string_view(text));
+  }
+};
+
+Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Run::Run(Run&&) noexcept = default;
+Run::~Run() = default;
+
+Run Run::create(RunConfig config, const RunOptions& options) {
+  auto state = std::make_unique<State>(std::move(config), options);
+  state->first = state->config.make_objective();  // what is impossible fails here, before there is a folder
+  if (!options.folder.empty())
+    state->folder = RunFolder::create(options.folder, state->config.text(), options.force, RunFolder::Lock::kTake);
+  return Run(std::move(state));
+}
+
+Run Run::resume(const std::string& folder, const RunOptions& options, std::uint64_t train_steps) {
+  RunFolder opened = RunFolder::open(folder, RunFolder::Lock::kTake);
+  RunConfig config = RunConfig::parse(opened.config(), opened.file("config.json"), all_tasks());
+  if (train_steps) {
+    if (train_steps < config.train.steps)
+      fail("resume", fmt::format("{} training steps", train_steps),
+           fmt::format("at least the {} that the run has", config.train.steps));
+    config.train.steps = train_steps;
+    opened.replace_config(config.text());
+  }
+  auto state = std::make_unique<State>(std::move(config), options);
+  state->options.folder = folder;
+  state->folder = std::move(opened);
+  return Run(std::move(state));
+}
+
+void Run::listen(RunListener listener) { state_->listeners.push_back(std::move(listener)); }
+RunControl& Run::control() { return state_->control; }
+const RunConfig& Run::config() const { return state_->config; }
+const std::string& Run::folder() const { return state_->options.folder; }
+
+RunReport Run::train(ThreadPool& pool) {
+  State& s = *state_;
+  const double start = seconds_now();
+  s.report = {};
+  for (std::uint64_t k = 0; k < s.config.seeds; ++k) {
+    s.report.seeds.emplace_back();
+    s.report.seeds.back().seed = s.config.seed + k;
+  }
+  s.models.clear();
+  s.models.resize(s.report.seeds.size());
+  s.next = 0;
+  s.lowest_solved = std::numeric_limits<std::uint64_t>::max();
+  s.work_in_parallel(pool);
+
+  RunReport report = std::move(s.report);
+  report.interrupted = s.control.stopped();
+  for (std::size_t i = 1; i < report.seeds.size(); ++i)
+    if (wins(report.seeds[i], report.seeds[report.winner])) report.winner = i;
+  if (report.best().error) std::rethrow_exception(report.best().error);
+  s.winner = report.winner;
+  report.seconds = seconds_now() - start;
+  if (s.folder && s.several()) {
+    s.report = report;
+    s.write_table();
+    if (!report.interrupted)
+      write_atomically(s.folder->model(),
+                       read_bytes(RunFolder::seed_folder(s.folder->path(), report.best().seed) + "/model.safetensors"));
+  }
+  return report;
+}
+
+std::unique_ptr<Model> Run::best_model() const {
+  if (state_->models.empty() || !state_->models[state_->winner])
+    fail("best model", "a run that was not trained", "one that was");
+  return std::move(state_->models[state_->winner]);
+}
+
+}  // namespace espalier

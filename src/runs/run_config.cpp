@@ -1,0 +1,76 @@
+// RunConfig and its text: one flat JSON object with the task's name, the seed and a value for every field.
+#include <fmt/format.h>
+
+#include "base/json.hpp"
+#include "espalier/error.hpp"
+#include "espalier/run.hpp"
+
+namespace espalier {
+namespace {
+
+using Json = nlohmann::json;
+
+FieldValue value_from(const std::string& name, const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  fail(name, shown_json(value), "a number, a text, true or false");
+}
+
+}  // namespace
+
+RunConfig::RunConfig(const Task& t) : task(t.name), seeds(t.seeds), train(t.train), options_(t.options->clone()) {}
+
+RunConfig::RunConfig(const RunConfig& other)
+    : task(other.task), seed(other.seed), seeds(other.seeds), train(other.train), options_(other.options_->clone()) {}
+
+RunConfig& RunConfig::operator=(const RunConfig& other) {
+  if (this != &other) *this = RunConfig(other);
+  return *this;
+}
+
+Fields RunConfig::fields() {
+  Fields f;
+  f.add("seed", seed, "seed of wiring, data and noise; of several seeds the first", 0, 1.8446744073709552e19);
+  f.add("seeds", seeds, "seeds to train, from the first upward; the lowest that solves the task is kept", 1, 10'000);
+  f.append(fields_of(train));
+  f.append(options_->fields());
+  return f;
+}
+
+std::string RunConfig::text() const {
+  RunConfig copy = *this;  // fields point into an object that can be changed
+  Json config = {{"task", task}};
+  const Fields fields = copy.fields();
+  for (const Field& field : fields.list())
+    std::visit([&](const auto& value) { config[field.name()] = value; }, field.value());
+  return config.dump(2) + "\n";
+}
+
+RunConfig RunConfig::parse(std::string_view text, const std::string& what, std::span<const Task> tasks) {
+  const Json config = parse_json(text, what);
+  if (!config.is_object() || !config.contains("task") || !config["task"].is_string())
+    fail("config", fmt::format("{} without a \"task\"", what), "an object with the name of a task");
+  const auto name = config["task"].get<std::string>();
+  const auto task = std::ranges::find_if(tasks, [&](const Task& t) { return t.name == name; });
+  if (task == tasks.end()) fail("config", fmt::format("the task \"{}\" in {}", name, what), "a task of this version");
+  RunConfig result(*task);
+  Fields fields = result.fields();
+  for (const auto& [key, value] : config.items())
+    if (key != "task") fields.at(key).set(value_from(key, value));
+  return result;
+}
+
+RunConfig configure(std::string_view task, std::span<const std::pair<std::string, std::string>> settings) {
+  RunConfig config(find_task(task));
+  for (const auto& [name, text] : settings) config.set(name, text);
+  return config;
+}
+
+RunConfig configure(std::string_view task, std::initializer_list<std::pair<std::string, std::string>> settings) {
+  return configure(task, std::span(settings.begin(), settings.size()));
+}
+
+}  // namespace espalier
