@@ -1,4 +1,4 @@
-// The `simplify` examples as JSON lines.
+// The `simplify` examples as a file of JSON lines.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -70,7 +70,7 @@ std::vector<Expression> read_simplify_lines(const std::string& text, const Vocab
       for (const ExpressionNode& n : e.nodes)
         if (!words.knows(n.label))
           fail("simplify lines", fmt::format("line {}: the label \"{}\"", number, n.label),
-               fmt::format("one of the {} labels of the vocabulary", words.size()), "a larger --most-number?");
+               fmt::format("one of the {} labels of the vocabulary", words.size()), "a vocabulary with larger numbers?");
       if (e.nodes.empty() || to_text(e) != json.at("input").get<std::string>())
         fail("simplify lines", fmt::format("line {}: a graph of \"{}\"", number, to_text(e)),
              fmt::format("the graph of its input \"{}\"", json.at("input").get<std::string>()));
@@ -79,7 +79,7 @@ std::vector<Expression> read_simplify_lines(const std::string& text, const Vocab
              fmt::format("\"{}\"", to_text(simplify_pass(e, words))), "another vocabulary?");
       inputs.push_back(std::move(e));
     } catch (const Json::exception& e) {
-      fail("simplify lines", fmt::format("line {}: {}", number, e.what()), "an example as `espalier data` writes it");
+      fail("simplify lines", fmt::format("line {}: {}", number, e.what()), "an example as simplify_line writes it");
     }
   }
   return inputs;

@@ -1,22 +1,24 @@
-#include "models/message/dense_kernels.hpp"
+#include "models/message/message_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "models/message/dense_kernels.cpp"
+#define HWY_TARGET_INCLUDE "models/message/message_kernels.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "espalier/message_passing.hpp"
+#include "graph/activation-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace espalier {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Tag = hn::CappedTag<float, 8>;
-using Vec = hn::Vec<Tag>;
-constexpr Tag d;
-constexpr std::size_t kVec = hn::MaxLanes(d);
+// --- Products and gathers.
+
 constexpr std::size_t kTileVecs = kTileColumns / kVec;
 
 // One row of a tile into memory, added to what is there or not; only `columns` of it when there are fewer.
@@ -179,6 +181,97 @@ void GatherRows(const GatherArgs& args, const std::uint32_t* offsets, const std:
   }
 }
 
+// --- Rows after the products.
+
+// body(offset, load, store) for whole vectors, then for the padded rest: `load` reads up to `features` and
+// fills with zeros, `store` writes no further.
+struct Whole {
+  HWY_INLINE Vec load(const float* p) const { return hn::LoadU(d, p); }
+  HWY_INLINE void store(Vec v, float* p) const { hn::StoreU(v, d, p); }
+  HWY_INLINE Vec only(Vec v) const { return v; }
+};
+struct Rest {
+  std::size_t count;
+  HWY_INLINE Vec load(const float* p) const { return hn::MaskedLoad(hn::FirstN(d, count), d, p); }
+  HWY_INLINE void store(Vec v, float* p) const { hn::BlendedStore(v, hn::FirstN(d, count), d, p); }
+  HWY_INLINE Vec only(Vec v) const { return hn::IfThenElseZero(hn::FirstN(d, count), v); }
+};
+template <class Body>
+HWY_INLINE void for_vectors(std::size_t features, Body&& body) {
+  std::size_t f = 0;
+  for (; f + kVec <= features; f += kVec) body(f, Whole());
+  if (f < features) body(f, Rest{features - f});
+}
+
+void FinishRows(const RowArgs& args, std::size_t rows, float* z, float* normed, float* inverse_deviation) {
+  const std::size_t n = args.features;
+  const float inverse_n = 1.0f / static_cast<float>(n);
+  for (std::size_t r = 0; r < rows; ++r, z += n) {
+    if (!args.gain) {
+      for_vectors(n, [&](std::size_t f, auto part) HWY_ATTR {
+        part.store(activate(args.activation, hn::Add(part.load(z + f), part.load(args.bias + f))), z + f);
+      });
+      continue;
+    }
+    Vec sum = hn::Zero(d);
+    for_vectors(n, [&](std::size_t f, auto part) HWY_ATTR {
+      const Vec x = hn::Add(part.load(z + f), part.load(args.bias + f));
+      part.store(x, z + f);
+      sum = hn::Add(sum, x);
+    });
+    const Vec mean = hn::Set(d, sum_of_lanes(sum) * inverse_n);
+    Vec squares = hn::Zero(d);
+    for_vectors(n, [&](std::size_t f, auto part) HWY_ATTR {
+      const Vec x = part.only(hn::Sub(part.load(z + f), mean));
+      squares = hn::MulAdd(x, x, squares);
+    });
+    const float inverse = 1.0f / std::sqrt(sum_of_lanes(squares) * inverse_n + kLayerNormEpsilon);
+    inverse_deviation[r] = inverse;
+    const Vec scale = hn::Set(d, inverse);
+    for_vectors(n, [&](std::size_t f, auto part) HWY_ATTR {
+      const Vec x = hn::Mul(hn::Sub(part.load(z + f), mean), scale);
+      part.store(x, normed + r * n + f);
+      part.store(activate(args.activation, hn::MulAdd(part.load(args.gain + f), x, part.load(args.shift + f))), z + f);
+    });
+  }
+}
+
+void UnfinishRows(const RowArgs& args, std::size_t rows, const float* y, const float* dy, const float* normed,
+                  const float* inverse_deviation, float* dz, float* dbias, float* dgain, float* dshift) {
+  const std::size_t n = args.features;
+  const float inverse_n = 1.0f / static_cast<float>(n);
+  for (std::size_t r = 0; r < rows; ++r, y += n, dy += n, normed += args.gain ? n : 0, dz += n) {
+    if (!args.gain) {
+      for_vectors(n, [&](std::size_t f, auto part) HWY_ATTR {
+        const Vec g = hn::Mul(part.load(dy + f), slope(args.activation, part.load(y + f)));
+        part.store(g, dz + f);
+        part.store(hn::Add(part.load(dbias + f), g), dbias + f);
+      });
+      continue;
+    }
+    Vec sum = hn::Zero(d), product = hn::Zero(d);
+    for_vectors(n, [&](std::size_t f, auto part) HWY_ATTR {
+      const Vec x = part.load(normed + f);
+      const Vec g = hn::Mul(part.load(dy + f), slope(args.activation, part.load(y + f)));
+      part.store(hn::MulAdd(g, x, part.load(dgain + f)), dgain + f);
+      part.store(hn::Add(part.load(dshift + f), g), dshift + f);
+      const Vec dx = hn::Mul(g, part.load(args.gain + f));
+      part.store(dx, dz + f);
+      sum = hn::Add(sum, dx);
+      product = hn::MulAdd(dx, x, product);
+    });
+    const Vec mean = hn::Set(d, sum_of_lanes(sum) * inverse_n);
+    const Vec along = hn::Set(d, sum_of_lanes(product) * inverse_n);
+    const Vec scale = hn::Set(d, inverse_deviation[r]);
+    for_vectors(n, [&](std::size_t f, auto part) HWY_ATTR {
+      const Vec centred = hn::Sub(part.load(dz + f), mean);
+      const Vec g = hn::Mul(scale, hn::NegMulAdd(part.load(normed + f), along, centred));
+      part.store(g, dz + f);
+      part.store(hn::Add(part.load(dbias + f), g), dbias + f);
+    });
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace espalier
 HWY_AFTER_NAMESPACE();
@@ -190,6 +283,8 @@ HWY_EXPORT(DenseRows);
 HWY_EXPORT(OuterAdd);
 HWY_EXPORT(GatherSum);
 HWY_EXPORT(GatherRows);
+HWY_EXPORT(FinishRows);
+HWY_EXPORT(UnfinishRows);
 
 void pack_columns(const float* matrix, std::size_t inner, std::size_t columns, std::size_t row_stride,
                   std::size_t column_stride, float* packed) {
@@ -223,6 +318,15 @@ void gather_sum(const GatherArgs& args, const std::uint32_t* list, std::size_t c
 void gather_rows(const GatherArgs& args, const std::uint32_t* offsets, const std::uint32_t* list,
                  const float* row_scale, std::size_t most, std::size_t begin, std::size_t end, float* out) {
   HWY_DYNAMIC_DISPATCH(GatherRows)(args, offsets, list, row_scale, most, begin, end, out);
+}
+
+void finish_rows(const RowArgs& args, std::size_t rows, float* z, float* normed, float* inverse_deviation) {
+  HWY_DYNAMIC_DISPATCH(FinishRows)(args, rows, z, normed, inverse_deviation);
+}
+
+void unfinish_rows(const RowArgs& args, std::size_t rows, const float* y, const float* dy, const float* normed,
+                   const float* inverse_deviation, float* dz, float* dbias, float* dgain, float* dshift) {
+  HWY_DYNAMIC_DISPATCH(UnfinishRows)(args, rows, y, dy, normed, inverse_deviation, dz, dbias, dgain, dshift);
 }
 
 }  // namespace espalier

@@ -48,7 +48,7 @@ TEST(DocsExample, TheDocumentShowsTheCompiledLines) {
     text << in.rdbuf();
     return text.str();
   };
-  const std::string source = read(ESPALIER_SOURCE_DIR "/tests/graph/docs_example_test.cpp");
+  const std::string source = read(ESPALIER_SOURCE_DIR "/tests/dag/docs_example_test.cpp");
   const std::size_t begin = source.find("  // [example]\n") + 15, end = source.find("  // [example end]");
   std::istringstream lines(source.substr(begin, end - begin));
   std::string expected, line;

@@ -1,10 +1,12 @@
-// Small dense products on blocks of rows, and sums of gathered rows: the arithmetic of message passing.
-// Why not Eigen: see docs/graphs.md. Each output element is one chain of fused multiply-adds in ascending order
-// of the inner index, so the bits do not depend on how rows are cut into blocks.
+// The arithmetic of message passing: small dense products on blocks of rows, sums of gathered rows, and what happens to
+// a row after the products. Why not Eigen: see docs/graphs.md. Each output element of a product is one chain of fused
+// multiply-adds in ascending order of the inner index, so the bits do not depend on how rows are cut into blocks.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "espalier/graph.hpp"
 
 namespace espalier {
 
@@ -50,5 +52,22 @@ void gather_sum(const GatherArgs& args, const std::uint32_t* list, std::size_t c
 // `most` neighbours are left alone.
 void gather_rows(const GatherArgs& args, const std::uint32_t* offsets, const std::uint32_t* list,
                  const float* row_scale, std::size_t most, std::size_t begin, std::size_t end, float* out);
+
+// Bias, layer norm and activation, and back.
+struct RowArgs {
+  std::size_t features;
+  Activation activation;
+  const float* bias;   // [features]
+  const float* gain;   // [features]; null without layer norm
+  const float* shift;  // [features]
+};
+
+// z [rows][features] becomes y in place. With layer norm, normed [rows][features] and inverse_deviation [rows]
+// are kept.
+void finish_rows(const RowArgs& args, std::size_t rows, float* z, float* normed, float* inverse_deviation);
+
+// dz [rows][features] from dy and y; dbias, dgain and dshift [features] are added to.
+void unfinish_rows(const RowArgs& args, std::size_t rows, const float* y, const float* dy, const float* normed,
+                   const float* inverse_deviation, float* dz, float* dbias, float* dgain, float* dshift);
 
 }  // namespace espalier

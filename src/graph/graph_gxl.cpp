@@ -1,29 +1,14 @@
-#include "espalier/labelled_graph.hpp"
-
+// LabelledGraph from GXL, and from files of either kind.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <pugixml.hpp>
-#include <set>
 
 #include "base/files.hpp"
 #include "espalier/error.hpp"
-#include "models/message/expression.hpp"
+#include "espalier/graph.hpp"
 
 namespace espalier {
-
-void LabelledGraph::check() const {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
-  for (const LabelledEdge& e : edges) {
-    if (e.from >= labels.size() || e.to >= labels.size())
-      fail("graph", fmt::format("an edge from {} to {}", e.from, e.to), fmt::format("nodes below {}", labels.size()));
-    const bool turn = !directed && e.from > e.to;
-    if (!seen.emplace(turn ? e.to : e.from, turn ? e.from : e.to).second)
-      fail("graph", fmt::format("the edge {} - {} twice", e.from, e.to), "every edge once");
-  }
-}
-
 namespace {
 
 std::string attributes(const pugi::xml_node& node) {
@@ -78,22 +63,6 @@ LabelledGraph read_graph(const std::string& path) {
   if (path.ends_with(".json")) return graph_from_json(text, path);
   if (path.ends_with(".gxl") || path.ends_with(".xml")) return graph_from_gxl(text, path);
   fail("read graph", fmt::format("\"{}\"", path), "a file that ends in .json, .gxl or .xml");
-}
-
-LabelledGraph graph_of_expression(const Expression& expression) {
-  LabelledGraph graph;
-  graph.directed = true;
-  for (std::uint32_t i = 0; i < expression.nodes.size(); ++i) {
-    const ExpressionNode& n = expression.nodes[i];
-    graph.labels.push_back(n.label);
-    if (n.left >= 0 && n.left == n.right) {  // a shared operand on both sides is one edge
-      graph.edges.push_back({static_cast<std::uint32_t>(n.left), i, "both"});
-      continue;
-    }
-    if (n.left >= 0) graph.edges.push_back({static_cast<std::uint32_t>(n.left), i, "left"});
-    if (n.right >= 0) graph.edges.push_back({static_cast<std::uint32_t>(n.right), i, "right"});
-  }
-  return graph;
 }
 
 }  // namespace espalier

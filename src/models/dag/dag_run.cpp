@@ -1,14 +1,49 @@
-// A batch through a DagNN. Lanes are cut into blocks that depend on the batch alone. With enough blocks each
-// runs through the whole graph by itself; with few, the nodes of a level are shared out instead. Both ways make
-// every sum in the same order, so the choice may depend on the pool and the bits may not.
+// The plan of a DagNN's shape, and a batch through it, forward and backward. Lanes are cut into blocks that depend on
+// the batch alone. With enough blocks each runs through the whole graph by itself; with few, the nodes of a level are
+// shared out instead. Both ways make every sum in the same order, so the choice may depend on the pool and the bits may
+// not.
+#include "models/dag/dag_run.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "espalier/error.hpp"
-#include "models/dag/dag_nn_state.hpp"
 
 namespace espalier {
+
+DagPlan make_dag_plan(const DagTopology& topology, bool fan_in_scaling) {
+  DagPlan plan;
+  DagTopology::Order order = topology.levels();
+  plan.nodes = std::move(order.nodes);
+  plan.level_starts = std::move(order.level_starts);
+  std::unordered_map<NodeId, std::uint32_t> rank;
+  for (std::uint32_t r = 0; r < plan.nodes.size(); ++r) {
+    const DagNode& node = topology.node(plan.nodes[r]);
+    rank.emplace(plan.nodes[r], r);
+    plan.activation.push_back(static_cast<std::uint8_t>(node.activation));
+    plan.is_output.push_back(node.kind == NodeKind::kOutput);
+    plan.scale.push_back(fan_in_scaling && !node.in.empty()
+                             ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(node.in.size())))
+                             : 1.0f);
+  }
+  std::vector<Edge> edges;
+  std::vector<EdgeId> ids;
+  for (const auto& [id, edge] : topology.edges()) {
+    edges.push_back({rank.at(edge.from), rank.at(edge.to)});
+    ids.push_back(id);
+  }
+  plan.graph = Graph(plan.nodes.size(), edges);
+  for (const std::uint32_t given : plan.graph.given()) plan.edges.push_back(ids[given]);
+  for (const auto& [id, node] : topology.nodes()) {
+    if (node.kind == NodeKind::kInput) plan.inputs.push_back(rank.at(id));
+    if (node.kind == NodeKind::kOutput) plan.outputs.push_back(rank.at(id));
+  }
+  plan.num_inputs = plan.inputs.size();
+  return plan;
+}
+
 namespace {
 
 constexpr std::size_t kMaxLanes = 64;  // of a block: 256 bytes a row
@@ -36,12 +71,15 @@ void for_levels(const DagPlan& plan, bool upward, double node_ns, const ThreadPo
 }  // namespace
 
 std::span<const float> DagNN::forward(std::span<const float> samples, std::size_t batch, const ThreadPool& pool) {
-  const DagPlan& p = plan();
+  apply_edits();
   State& s = *state_;
+  const DagPlan& p = s.plan;
   const std::size_t nodes = p.nodes.size(), inputs = p.inputs.size(), outputs = p.outputs.size();
-  if (samples.size() != batch * inputs)
+  constexpr std::size_t kMaxBatch = std::size_t{1} << 32;  // so that products of sizes fit
+  if (batch > kMaxBatch || samples.size() != batch * inputs)
     fail("dag forward", fmt::format("{} numbers", samples.size()),
          fmt::format("{} samples x {} inputs", batch, inputs));
+  s.ran_forward = s.ran_backward = false;  // should this pass be cancelled
   s.batch = batch;
   s.lanes = std::min(kMaxLanes, (batch + kDagLaneStep - 1) / kDagLaneStep * kDagLaneStep);
   s.blocks = batch == 0 ? 0 : (batch + s.lanes - 1) / s.lanes;
@@ -81,7 +119,6 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
     }
   }
   s.ran_forward = true;
-  s.ran_backward = false;
   return s.outputs;
 }
 
@@ -90,19 +127,23 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
   const DagPlan& p = s.plan;
   const std::size_t nodes = p.nodes.size(), outputs = p.outputs.size(), edges = p.edges.size();
   if (!s.ran_forward)
-    fail("backward accumulate", "no forward pass of this shape", "forward first",
-         "growing or pruning needs a new forward");
+    fail("backward accumulate", "no forward pass of this network as it is", "forward first",
+         "a step, set_weight, growing and pruning need a new one");
   if (output_grad.size() != s.batch * outputs)
     fail("backward accumulate", fmt::format("{} numbers", output_grad.size()),
          fmt::format("{} samples x {} outputs", s.batch, outputs));
   if (!training_) return;
-  accumulated_ = true;
+  s.accumulated = true;
+  std::fill(s.added.begin(), s.added.end(), std::uint8_t{1});
   if (s.blocks == 0) return;
   const std::size_t lanes = s.lanes, block_size = nodes * lanes;
   const std::size_t slots = slots_of(s.blocks), per_slot = blocks_per_slot(s.blocks);
   s.deltas.resize(s.blocks * block_size);
-  s.weight_slots.assign(slots * edges, 0.0f);
-  s.bias_slots.assign(slots * nodes, 0.0f);
+  if (!s.slots || s.slots->count() != slots || s.slot_sums.size() != edges + nodes) {
+    s.slots.emplace(slots, edges + nodes);
+    s.slot_sums.resize(edges + nodes);
+  }
+  s.slots->zero(pool);
   s.out_weights.resize(edges);
   const std::span<const float> weights = parameters_.values(kDagWeight);
   for (std::size_t k = 0; k < edges; ++k)
@@ -119,9 +160,9 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
       }
   };
   const auto run = [&](std::size_t block, std::size_t first, std::size_t last) {
-    const std::size_t slot = block / per_slot;
+    float* slot = s.slots->slot(block / per_slot).data();
     dag_backward(view, first, last, s.activations.data() + block * block_size, s.deltas.data() + block * block_size,
-                 s.weight_slots.data() + slot * edges, s.bias_slots.data() + slot * nodes);
+                 slot, slot + edges);
   };
   if (slots >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
     pool.for_chunks(s.blocks, per_slot, block_ns, [&](Chunk c) {
@@ -138,19 +179,14 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
     }
   }
 
+  std::fill(s.slot_sums.begin(), s.slot_sums.end(), 0.0f);
+  s.slots->add_to(s.slot_sums, pool);
   const std::span<float> dw = parameters_.gradients(kDagWeight), db = parameters_.gradients(kDagBias);
-  pool.for_chunks(edges, kFlatChunk / 4, static_cast<double>(slots), [&](Chunk c) {
-    for (std::size_t k = c.begin; k < c.end; ++k) {
-      float sum = s.weight_slots[k];
-      for (std::size_t slot = 1; slot < slots; ++slot) sum += s.weight_slots[slot * edges + k];
-      dw[p.graph.out_edges()[k]] += p.scale[p.graph.targets()[k]] * sum;
-    }
+  const float* sums = s.slot_sums.data();
+  pool.for_chunks(edges, kFlatChunk / 4, 2, [&](Chunk c) {
+    for (std::size_t k = c.begin; k < c.end; ++k) dw[p.graph.out_edges()[k]] += p.scale[p.graph.targets()[k]] * sums[k];
   });
-  for (std::size_t v = p.num_inputs; v < nodes; ++v) {
-    float sum = s.bias_slots[v];
-    for (std::size_t slot = 1; slot < slots; ++slot) sum += s.bias_slots[slot * nodes + v];
-    db[v - p.num_inputs] += sum;
-  }
+  for (std::size_t v = p.num_inputs; v < nodes; ++v) db[v - p.num_inputs] += sums[edges + v];
   s.ran_backward = true;
 }
 
