@@ -68,6 +68,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     PROPERTIES COMPILE_OPTIONS "-fschedule-insns;-fsched-pressure" SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
+# Commands only call the rooms: speed does not depend on how they are compiled, and -O3 of their JSON takes its time.
+file(GLOB commands CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/espalier/*.cpp)
+set_source_files_properties(${commands} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+
 # The yardstick of the lattice bench is what a compiler makes of plain loops, fused multiply-adds and all.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/models/lattice/lane_prototype.cpp
   PROPERTIES COMPILE_OPTIONS "-ffp-contract=fast" SKIP_PRECOMPILE_HEADERS ON)
