@@ -15,8 +15,7 @@ namespace {
 TEST(DocsExample, GradientAccumulation) {
   // [example]
   // y = x0 * x1 on [-1, 1]^2, learned in mini-batches of 32 whose gradients are added up.
-  const std::size_t shape[] = {2, 16, 1};
-  DagNN network = DagNN::layered(shape, {.hidden = Activation::kTanh, .seed = 7});
+  DagNN network = DagNN::layered({2, 16, 1}, {.hidden = Activation::kTanh, .seed = 7});
   const Random random(1, Purpose::kData);
   double loss = 0;
   for (int step = 0; step < 4000; ++step) {
