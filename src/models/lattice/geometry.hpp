@@ -1,9 +1,14 @@
 // A batch of H x W grids laid out for vectors: every sample has a rim one cell wide (zeros, or copies of the
-// opposite side), so that the neighbour at any of the nine places is a fixed shift away. Cells are dealt into
-// blocks of 32 in order of (sample, row, column); a block is a few runs of consecutive cells.
+// opposite side), so that the neighbour at any of the nine places is a fixed shift away.
+//
+// Samples are taken in groups of whole samples, and the cells of a group are dealt into blocks of 32 in order of
+// (sample, row, column); a block is a few runs of consecutive cells, and never crosses the border of a group. The
+// blocks of a group are cut into chunks that run in parallel, each with a gradient slot of its own. With several groups
+// the chunks of a group are a power of two in number, so that the tree in which slots are summed has the sum of every
+// group as a subtree: what a group adds to the gradient does not depend on the rest of the batch. All of this follows
+// from the problem alone, never from the number of threads.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -30,6 +35,7 @@ class Geometry {
   struct Block {
     std::span<const Run> runs;
     std::span<const Copy> rim;
+    std::int64_t first;  // number of its first cell among those of all samples; the others follow
     int cells;
   };
 
@@ -39,6 +45,7 @@ class Geometry {
   int height() const { return height_; }
   int width() const { return width_; }
   std::int64_t cells() const { return std::int64_t{batch_} * height_ * width_; }
+  int samples_per_group() const { return samples_per_group_; }
   int blocks() const { return static_cast<int>(runs_.size()); }
   // Floats of one plane, with rim and room for vectors to read past the end.
   std::size_t plane() const { return plane_; }
@@ -49,20 +56,30 @@ class Geometry {
   std::int32_t shift(int o) const { return (o / 3 - 1) * (width_ + 2) + (o % 3 - 1); }
 
   Block block(int b) const {
-    const auto cells_before = std::int64_t{b} * kBlockCells;
-    return {runs_[b], rim_[b], static_cast<int>(std::min<std::int64_t>(kBlockCells, cells() - cells_before))};
+    const Run& last = runs_[b].back();
+    return {runs_[b], rim_[b], first_[b], last.lane + last.length};
   }
 
+  int chunks() const { return static_cast<int>(chunk_first_.size()) - 1; }
+  int blocks_per_chunk() const { return blocks_per_chunk_; }  // the most
+  // Blocks chunk_begin(c) to chunk_begin(c + 1) are those of chunk c; there may be none.
+  int chunk_begin(int chunk) const { return chunk_first_[chunk]; }
+
  private:
+  void add_sample(int n, Boundary boundary, int first_block, std::int64_t cell);
+
   int batch_, height_, width_;
+  int samples_per_group_, blocks_per_chunk_;
   std::size_t plane_;
-  std::vector<std::vector<Run>> runs_;
-  std::vector<std::vector<Copy>> rim_;
+  std::vector<std::vector<Run>> runs_;  // [blocks]
+  std::vector<std::vector<Copy>> rim_;  // [blocks]
+  std::vector<std::int64_t> first_;     // [blocks]
+  std::vector<int> chunk_first_;        // [chunks + 1]
 };
 
-// Which chunks of so many blocks each read each other's cells; symmetric, ascending, without the chunk itself. What
-// vectors read past the end of a run of cells (and throw away) counts as read.
-std::vector<std::vector<std::uint32_t>> chunk_neighbours(const Geometry& geometry, std::size_t blocks_per_chunk);
+// Which chunks read each other's cells; symmetric, ascending, without the chunk itself. What vectors read past the end
+// of a run of cells (and throw away) counts as read.
+std::vector<std::vector<std::uint32_t>> chunk_neighbours(const Geometry& geometry);
 
 // Moving the runs of a block between planes and rows of 32 lanes. Cells are read this many at a time, past the end of a
 // run: chunk_neighbours() counts on it.
