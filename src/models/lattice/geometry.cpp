@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::int64_t kMaxCells = std::int64_t{1} << 26;
 constexpr int kPadding = 64;
-
 constexpr int kMaxChunks = 32;
 constexpr std::int32_t kNobody = -1;
 
