@@ -212,6 +212,8 @@ void RunFolder::write_checkpoint(const SafetensorsFile& checkpoint) const {
   write_safetensors(now, checkpoint);
 }
 
+void RunFolder::drop_checkpoint() const { fs::rename(file(kPrevious), file(kCheckpoint)); }
+
 std::optional<std::string> RunFolder::checkpoint() const {
   return fs::exists(file(kCheckpoint)) ? std::optional(file(kCheckpoint)) : std::nullopt;
 }
