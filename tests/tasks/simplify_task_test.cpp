@@ -1,47 +1,45 @@
 // The simplify task through the trainer: the same bits for any thread count, resumed equals unbroken, it learns.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <set>
 
 #include "espalier/error.hpp"
-#include "models/message/simplify_model.hpp"
+#include "espalier/run.hpp"
+#include "models/message/rewrite_model.hpp"
+#include "models/message/simplify_data.hpp"
 #include "runs/checkpoint.hpp"
-#include "runs/config.hpp"
 #include "temp_folder.hpp"
+#include "thread_counts.hpp"
 
 namespace espalier {
 namespace {
 
-Json small_config() {
-  Json c = default_config(find_task("simplify"));
-  c.update({{"epochs", 6},
-            {"train-examples", 150},
-            {"validation-examples", 20},
-            {"test-examples", 20},
-            {"deep-examples", 5},
-            {"features", 12},
-            {"layers", 2},
-            {"batch-size", 64},
-            {"eval-every", 3},
-            {"depth", 3}});
-  return c;
+RunConfig small_config() {
+  return configure("simplify", {{"train-steps", "6"},
+                                {"train-examples", "150"},
+                                {"validation-examples", "20"},
+                                {"test-examples", "20"},
+                                {"deep-examples", "5"},
+                                {"features", "12"},
+                                {"layers", "2"},
+                                {"batch-size", "64"},
+                                {"eval-every", "3"},
+                                {"depth", "3"}});
 }
 
 struct TaskRun {
   std::unique_ptr<Objective> objective;
   std::unique_ptr<Trainer> trainer;
-  TaskRun(const Json& config, const ThreadPool& pool)
-      : objective(find_task("simplify").make(config, config_seed(config))),
-        trainer(std::make_unique<Trainer>(*objective, train_options(config), pool)) {}
+  TaskRun(const RunConfig& config, const ThreadPool& pool)
+      : objective(config.make_objective()), trainer(std::make_unique<Trainer>(*objective, config.train, pool)) {}
 };
 
 TEST(SimplifyTask, AnyThreadCountGivesTheSameBits) {
-  setenv("ESPALIER_OVERSUBSCRIBE", "1", 1);
+  const Oversubscribe many;
   std::string expected;
-  for (const int threads : {1, 2, 3, 5, 8, 16}) {
+  for (const int threads : kThreadCounts) {
     const ThreadPool pool(threads);
     TaskRun run(small_config(), pool);
     run.trainer->run([](const Trainer&, bool) { return true; });
@@ -49,21 +47,20 @@ TEST(SimplifyTask, AnyThreadCountGivesTheSameBits) {
     if (threads == 1) expected = hash;
     EXPECT_EQ(hash, expected) << threads;
   }
-  unsetenv("ESPALIER_OVERSUBSCRIBE");
 }
 
 TEST(SimplifyTask, ResumedEqualsUnbroken) {
   const ThreadPool pool(1);
   TaskRun whole(small_config(), pool), first(small_config(), pool), second(small_config(), pool);
   whole.trainer->run([](const Trainer&, bool) { return true; });
-  first.trainer->run([](const Trainer& t, bool) { return t.state().epoch < 4; });
-  restore_checkpoint(*second.trainer, make_checkpoint(*first.trainer, false));
+  first.trainer->run([](const Trainer& t, bool) { return t.state().step < 4; });
+  restore_checkpoint(*second.trainer, make_checkpoint(*first.trainer, {}), {});
   second.trainer->run([](const Trainer&, bool) { return true; });
   EXPECT_EQ(second.objective->parameters().hash(), whole.objective->parameters().hash());
 }
 
-// Losses of a run's epochs.
-std::vector<double> loss_curve(const Json& config) {
+// The loss of every step.
+std::vector<double> loss_curve(const RunConfig& config) {
   const ThreadPool pool(2);
   TaskRun run(config, pool);
   std::vector<double> losses;
@@ -76,15 +73,16 @@ std::vector<double> loss_curve(const Json& config) {
 
 TEST(SimplifyTask, TheReferenceLearnsTheSameCurve) {
   for (const char* aggregation : {"mean", "max"}) {
-    Json config = small_config();
-    config.update({{"epochs", 5}, {"aggregation", aggregation}});
+    RunConfig config = small_config();
+    config.set("train-steps", "5");
+    config.set("aggregation", aggregation);
     const std::vector<double> fast = loss_curve(config);
-    config["reference"] = true;
+    config.set("reference", "true");
     const std::vector<double> plain = loss_curve(config);
     ASSERT_EQ(fast.size(), 5u);
     ASSERT_EQ(plain.size(), 5u);
     EXPECT_LT(fast.back(), fast.front());
-    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(plain[i] / fast[i], 1.0, 1e-5) << aggregation << " epoch " << i;
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(plain[i] / fast[i], 1.0, 1e-5) << aggregation << " step " << i;
   }
 }
 
@@ -111,50 +109,52 @@ TEST(SimplifyTask, AFileOfExamplesTrainsAndItsSetsAreDisjoint) {
   for (const Expression& e : made.train) EXPECT_TRUE(all.contains(to_text(e))) << to_text(e);
   for (const Expression& e : data.deep) EXPECT_EQ(expression_depth(e), 6);
 
-  Json config = small_config();
-  config["data"] = folder / "lines.jsonl";
+  RunConfig config = small_config();
+  config.set("data", folder / "lines.jsonl");
   const std::vector<double> losses = loss_curve(config);
   ASSERT_EQ(losses.size(), 6u);
   EXPECT_LT(losses.back(), losses.front());
-  config["depth"] = 2;
+  config.set("depth", "2");
   EXPECT_THROW(loss_curve(config), Error);  // the deeper set would not be twice as deep
-  config.update({{"depth", 3}, {"test-examples", 100}});
+  config.set("depth", "3");
+  config.set("test-examples", "100");
   EXPECT_THROW(loss_curve(config), Error);  // nothing left to learn from
 }
 
 TEST(SimplifyTask, LearnsAndItsModelFileRewrites) {
-  Json config = default_config(find_task("simplify"));
-  config.update({{"epochs", 250},
-                 {"train-examples", 1500},
-                 {"validation-examples", 100},
-                 {"test-examples", 100},
-                 {"deep-examples", 30},
-                 {"features", 24},
-                 {"batch-size", 64},
-                 {"depth", 3},
-                 {"most-number", 3}});
+  const RunConfig config = configure("simplify", {{"train-steps", "250"},
+                                                  {"train-examples", "1500"},
+                                                  {"validation-examples", "100"},
+                                                  {"test-examples", "100"},
+                                                  {"deep-examples", "30"},
+                                                  {"features", "24"},
+                                                  {"batch-size", "64"},
+                                                  {"depth", "3"},
+                                                  {"most-number", "3"}});
   const ThreadPool pool(0);
   TaskRun run(config, pool);
   run.trainer->run([](const Trainer&, bool) { return true; });
   EXPECT_GE(run.trainer->state().best.score, 0.95);
-  Json summary;
-  run.objective->report(summary, run.trainer->state().best_values);
-  const Json& test = summary["simplify"]["test"];
-  EXPECT_GE(test["model"]["fixed_point"].get<double>(), 0.93);
-  EXPECT_LE(test["baseline_keep"]["fixed_point"].get<double>(), 0.5);
-  EXPECT_LE(test["baseline_label"]["fixed_point"].get<double>(), 0.5);
-  EXPECT_LT(test["model"]["mean_edit_distance"].get<double>(), 0.5);
-  EXPECT_GT(test["baseline_keep"]["mean_edit_distance"].get<double>(), 1.0);
+  std::map<std::string, double> facts;
+  for (const auto& [name, value] : run.objective->report(*run.trainer->best_model(), pool))
+    if (const auto* number = std::get_if<double>(&value)) facts[name] = *number;
+  EXPECT_GE(facts.at("test.model.fixed_point"), 0.93);
+  EXPECT_LE(facts.at("test.baseline_keep.fixed_point"), 0.5);
+  EXPECT_LE(facts.at("test.baseline_label.fixed_point"), 0.5);
+  EXPECT_LT(facts.at("test.model.mean_edit_distance"), 0.5);
+  EXPECT_GT(facts.at("test.baseline_keep.mean_edit_distance"), 1.0);
+  EXPECT_TRUE(facts.contains("deep.model.fixed_point"));
 
-  const SafetensorsFile file = SafetensorsFile::parse(make_model(*run.trainer, config.dump()).serialize(), "test");
-  const GraphTransformNet net = load_simplify_model(file);
+  const SafetensorsFile file = SafetensorsFile::parse(model_file(*run.trainer->best_model()).serialize(), "test");
+  const LoadedModel loaded = load_model(file, "test");
+  const GraphTransformNet& net = dynamic_cast<const RewriteModel&>(*loaded.model).net();
   EXPECT_EQ(to_text(net.rewrite(parse_expression("(+ (* x 1) 0)"), 20).back()), "x");
   SafetensorsFile wrong = file;
   wrong.metadata["vocabulary"] = "3";
-  EXPECT_THROW(load_simplify_model(wrong), Error);
+  EXPECT_THROW(load_model(wrong, "test"), Error);
   wrong = file;
   wrong.tensors.erase("head.bias");
-  EXPECT_THROW(load_simplify_model(wrong), Error);
+  EXPECT_THROW(load_model(wrong, "test"), Error);
 }
 
 }  // namespace

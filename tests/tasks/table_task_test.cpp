@@ -2,18 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "espalier/error.hpp"
-#include "espalier/random.hpp"
+#include "espalier/run.hpp"
+#include "models/dag/table_data.hpp"
 #include "models/dag/table_model.hpp"
-#include "models/dag/table_objective.hpp"
 #include "runs/checkpoint.hpp"
-#include "runs/config.hpp"
 #include "temp_folder.hpp"
+#include "thread_counts.hpp"
 
 namespace espalier {
 namespace {
@@ -30,22 +30,34 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 
 const std::string kIris = ESPALIER_SOURCE_DIR "/data/iris.csv";
 
-Json iris_config() {
-  Json c = default_config(find_task("table"));
-  c.update({{"csv", kIris}, {"target", "species"}});
+using Settings = std::initializer_list<std::pair<std::string, std::string>>;
+
+RunConfig iris_config(Settings more = {}) {
+  RunConfig c = configure("table", {{"csv", kIris}, {"target", "species"}});
+  for (const auto& [name, value] : more) c.set(name, value);
   return c;
 }
 
 struct TaskRun {
   std::unique_ptr<Objective> objective;
   std::unique_ptr<Trainer> trainer;
-  TaskRun(const Json& config, const ThreadPool& pool)
-      : objective(find_task("table").make(config, config_seed(config))),
-        trainer(std::make_unique<Trainer>(*objective, train_options(config), pool)) {}
+  TaskRun(const RunConfig& config, const ThreadPool& pool)
+      : objective(config.make_objective()), trainer(std::make_unique<Trainer>(*objective, config.train, pool)) {}
   void all() {
     trainer->run([](const Trainer&, bool) { return true; });
   }
+  std::map<std::string, double> report(const ThreadPool& pool) const {
+    std::map<std::string, double> numbers;
+    for (const auto& [name, value] : objective->report(*trainer->best_model(), pool))
+      if (const auto* number = std::get_if<double>(&value)) numbers[name] = *number;
+    return numbers;
+  }
 };
+
+const ThreadPool& one_thread() {
+  static const ThreadPool pool(1);
+  return pool;
+}
 
 TEST(TableCsv, QuotesLinesAndMistakes) {
   const CsvTable t = parse_csv("\xEF\xBB\xBFname,\"a \"\"b\"\"\"\r\n x , 1\r\n\"two\nlines\",2\n\n", "t");
@@ -64,7 +76,7 @@ TEST(TableCsv, QuotesLinesAndMistakes) {
 TEST(TableData, ColumnsAreStandardisedOneHotAndImputed) {
   const CsvTable t = parse_csv("x,colour,y\n1,red,10\n3,blue,20\n?,red,30\n5,,40\n", "t");
   const std::vector<std::size_t> rows{0, 1, 2, 3};
-  EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "y", "auto", false); }), "--impute"));
+  EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "y", "auto", false); }), "impute"));
   const TableSchema s = TableSchema::fit(t, rows, "y", "auto", true);
   EXPECT_FALSE(s.classifies());
   EXPECT_EQ(s.num_inputs(), 3u);
@@ -95,11 +107,10 @@ TEST(TableData, TheSplitIsDisjointAndWhole) {
 }
 
 TEST(TableTask, IrisIsAtLeastAsGoodAsTheLinearModel) {
-  TaskRun run(iris_config(), this_thread_only());
+  TaskRun run(iris_config(), one_thread());
   run.all();
-  Json summary;
-  run.objective->report(summary, run.trainer->state().best_values);
-  const double own = summary["table"]["test_accuracy"], linear = summary["table"]["linear_accuracy"];
+  const auto report = run.report(one_thread());
+  const double own = report.at("test_accuracy"), linear = report.at("linear_accuracy");
   EXPECT_GE(linear, 0.85);
   EXPECT_GE(own, linear);
 }
@@ -111,43 +122,38 @@ TEST(TableTask, RegressionBeatsTheLinearModelOnACurve) {
   out << "x,y\n";
   for (int i = 0; i < 200; ++i) out << i / 100.0 - 1 << "," << std::sin(i / 30.0) << "\n";
   out.close();
-  Json config = default_config(find_task("table"));
-  config.update({{"csv", path},
-                 {"target", "y"},
-                 {"hidden", "16"},
-                 {"epochs", 1500},
-                 {"lr", 0.02},
-                 {"weight-decay", 0.01}});  // no noise, so little decay
-  TaskRun run(config, this_thread_only());
+  const RunConfig config = configure("table", {{"csv", path},
+                                               {"target", "y"},
+                                               {"hidden", "16"},
+                                               {"train-steps", "1500"},
+                                               {"lr", "0.02"},
+                                               {"weight-decay", "0.01"}});  // no noise, so little decay
+  TaskRun run(config, one_thread());
   run.all();
-  Json summary;
-  run.objective->report(summary, run.trainer->state().best_values);
-  EXPECT_GT(summary["table"]["test_r2"].get<double>(), 0.98);
-  EXPECT_LT(summary["table"]["linear_r2"].get<double>(), 0.8);
+  const auto report = run.report(one_thread());
+  EXPECT_GT(report.at("test_r2"), 0.98);
+  EXPECT_LT(report.at("linear_r2"), 0.8);
 }
 
-Json growing_config() {
-  Json c = iris_config();
-  c.update({{"epochs", 60},
-            {"hidden", "6,5"},
-            {"density", 0.6},
-            {"grow", 5},
-            {"prune", 30.0},
-            {"weight-decay", 0.1},
-            {"fan-in-scaling", true}});
-  return c;
+RunConfig growing_config() {
+  return iris_config({{"train-steps", "60"},
+                      {"hidden", "6,5"},
+                      {"density", "0.6"},
+                      {"grow", "5"},
+                      {"prune", "30"},
+                      {"weight-decay", "0.1"},
+                      {"fan-in-scaling", "true"}});
 }
 
 TEST(TableTask, TheReferenceLearnsTheSameCurve) {
   const auto losses = [](bool reference, bool scaling) {
-    Json config = iris_config();
-    config.update({{"epochs", 5},
-                   {"hidden", "6,5"},
-                   {"density", 0.7},
-                   {"fan-in-scaling", scaling},
-                   {"grow", 1},
-                   {"reference", reference}});
-    TaskRun run(config, this_thread_only());
+    const RunConfig config = iris_config({{"train-steps", "5"},
+                                          {"hidden", "6,5"},
+                                          {"density", "0.7"},
+                                          {"fan-in-scaling", scaling ? "true" : "false"},
+                                          {"grow", "1"},
+                                          {"reference", reference ? "true" : "false"}});
+    TaskRun run(config, one_thread());
     std::vector<double> all;
     run.trainer->run([&](const Trainer& t, bool) {
       all.push_back(t.state().loss);
@@ -160,24 +166,23 @@ TEST(TableTask, TheReferenceLearnsTheSameCurve) {
     ASSERT_EQ(fast.size(), 5u);
     ASSERT_EQ(plain.size(), 5u);
     EXPECT_NE(fast.front(), fast.back());
-    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(plain[i] / fast[i], 1.0, 1e-5) << scaling << " epoch " << i;
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(plain[i] / fast[i], 1.0, 1e-5) << scaling << " step " << i;
   }
 }
 
 // The shape lies beside the weights, and a strong decay between two evaluations shrinks both.
 TEST(TableTask, StrongWeightDecayDoesNotTouchTheShape) {
-  Json config = iris_config();
-  config.update({{"epochs", 200}, {"hidden", "30"}, {"weight-decay", 5.0}, {"eval-every", 100}});
-  TaskRun run(config, this_thread_only());
-  const double before = run.objective->evaluate(this_thread_only()).extra[0].second;
+  TaskRun run(iris_config({{"train-steps", "200"}, {"hidden", "30"}, {"weight-decay", "5"}, {"eval-every", "100"}}),
+              one_thread());
+  const double before = run.objective->evaluate(one_thread()).extra[0].second;
   run.all();
-  EXPECT_EQ(run.objective->evaluate(this_thread_only()).extra[0].second, before);
+  EXPECT_EQ(run.objective->evaluate(one_thread()).extra[0].second, before);
 }
 
 TEST(TableTask, AnyThreadCountGivesTheSameBitsWhileGrowingAndPruning) {
-  setenv("ESPALIER_OVERSUBSCRIBE", "1", 1);
+  const Oversubscribe many;
   std::string expected;
-  for (const int threads : {1, 2, 3, 5, 8, 16}) {
+  for (const int threads : kThreadCounts) {
     const ThreadPool pool(threads);
     TaskRun run(growing_config(), pool);
     run.all();
@@ -185,7 +190,6 @@ TEST(TableTask, AnyThreadCountGivesTheSameBitsWhileGrowingAndPruning) {
     if (threads == 1) expected = hash;
     EXPECT_EQ(hash, expected) << threads;
   }
-  unsetenv("ESPALIER_OVERSUBSCRIBE");
 }
 
 TEST(TableTask, ResumedEqualsUnbrokenAcrossGrowthAndPruning) {
@@ -194,40 +198,40 @@ TEST(TableTask, ResumedEqualsUnbrokenAcrossGrowthAndPruning) {
   whole.all();
   for (const std::uint64_t at : {3u, 20u, 37u, 50u}) {
     TaskRun first(growing_config(), pool), second(growing_config(), pool);
-    first.trainer->run([&](const Trainer& t, bool) { return t.state().epoch < at; });
-    restore_checkpoint(*second.trainer, make_checkpoint(*first.trainer, false));
+    first.trainer->run([&](const Trainer& t, bool) { return t.state().step < at; });
+    restore_checkpoint(*second.trainer, make_checkpoint(*first.trainer, {}), {});
     second.all();
     EXPECT_EQ(second.objective->parameters().hash(), whole.objective->parameters().hash()) << at;
   }
 }
 
 TEST(TableTask, GrowthAndPruningChangeTheShapeAndTheModelFilePredicts) {
-  Json config = growing_config();
-  config["eval-every"] = 60;  // the last weights are judged, those of the grown and pruned network
-  TaskRun run(config, this_thread_only());
-  const double before = run.objective->evaluate(this_thread_only()).extra[0].second;
+  RunConfig config = growing_config();
+  config.train.eval_every = 60;  // the last weights are judged, those of the grown and pruned network
+  TaskRun run(config, one_thread());
+  const double before = run.objective->evaluate(one_thread()).extra[0].second;
   run.all();
-  const SafetensorsFile file = SafetensorsFile::parse(make_model(*run.trainer, config.dump()).serialize(), "test");
-  TableModel model = load_table_model(file);
-  EXPECT_NE(model.network.topology().edges().size(), 0u);
-  EXPECT_EQ(model.schema.target.words, (std::vector<std::string>{"setosa", "versicolor", "virginica"}));
-  EXPECT_GT(static_cast<double>(model.network.topology().next_edge()), before);
+  const SafetensorsFile file = SafetensorsFile::parse(
+      model_file(*run.trainer->best_model(), {{"config", config.text()}}).serialize(), "test");
+  const LoadedModel loaded = load_model(file, "test");
+  const auto& model = dynamic_cast<const TableModel&>(*loaded.model);
+  EXPECT_NE(model.network().topology().edges().size(), 0u);
+  EXPECT_EQ(model.schema().target.words, (std::vector<std::string>{"setosa", "versicolor", "virginica"}));
+  EXPECT_GT(static_cast<double>(model.network().topology().next_edge()), before);
   SafetensorsFile wrong = file;
   wrong.metadata["table"] = "[]";
-  EXPECT_THROW(load_table_model(wrong), Error);
+  EXPECT_THROW(load_model(wrong, "test"), Error);
 }
 
 TEST(TableTask, MistakesAreNamed) {
-  const auto with = [](Json changes) {
-    Json c = iris_config();
-    c.update(changes);
-    return error_of([&] { find_task("table").make(c, 1); });
+  const auto with = [](Settings changes) {
+    return error_of([&] { iris_config(changes).make_objective(); });
   };
-  EXPECT_TRUE(has(with({{"csv", ""}}), "--csv"));
-  EXPECT_TRUE(has(with({{"target", ""}}), "--target"));
+  EXPECT_TRUE(has(with({{"csv", ""}}), "csv"));
+  EXPECT_TRUE(has(with({{"target", ""}}), "target"));
   EXPECT_TRUE(has(with({{"target", "flavour"}}), "species"));
   EXPECT_TRUE(has(with({{"csv", "/nowhere.csv"}}), "/nowhere.csv"));
-  EXPECT_TRUE(has(with({{"hidden", "8,x"}}), "--hidden"));
+  EXPECT_TRUE(has(with({{"hidden", "8,x"}}), "hidden"));
   EXPECT_TRUE(has(with({{"kind", "regress"}}), "regress"));
 }
 
