@@ -25,22 +25,49 @@ endif()
 
 find_program(ESPALIER_CCACHE ccache)
 if(ESPALIER_CCACHE)
-  # Paths relative to the checkout, so that several checkouts share what was compiled once.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${ESPALIER_CCACHE})
+  # Paths relative to the checkout, so that several checkouts share what was compiled once. The sloppiness is what
+  # ccache asks for with precompiled headers: __TIME__ is not used, and macros are the same in all targets of a build.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${ESPALIER_CCACHE})
 endif()
 
-# Debug symbols live beside the objects, so that linking and shipping stay light.
-if(CMAKE_BUILD_TYPE STREQUAL "Release" AND ESPALIER_DEVELOPER)
-  target_compile_options(espalier_compile_options INTERFACE -g1 -gsplit-dwarf)
+# The headers that nearly every file reads, compiled once for all rooms. Sources still include what they use: a build
+# with clang, or with -D ESPALIER_PCH=OFF, shows what is missing. By name, not by path, so that the result does not
+# depend on where the checkout lies.
+set(pch_default OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(pch_default ON)
 endif()
+option(ESPALIER_PCH "Precompile the headers that most files include" ${pch_default})
+set(ESPALIER_PRECOMPILED <algorithm> <array> <atomic> <bit> <charconv> <cmath> <cstddef> <cstdint> <cstring>
+  <functional> <limits> <map> <memory> <numeric> <optional> <set> <span> <string> <string_view> <thread> <unordered_map>
+  <utility> <vector> <fmt/format.h> <fmt/ranges.h>)
+if(ESPALIER_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(espalier_compile_options INTERFACE -fpch-preprocess)  # for ccache
+endif()
+
+# espalier_precompile(TARGET KIND [HEADERS ...]): the first target of a kind makes the precompiled headers, the others
+# share them; all must be compiled with the same options.
+function(espalier_precompile target kind)
+  if(NOT ESPALIER_PCH)
+    return()
+  endif()
+  get_property(maker GLOBAL PROPERTY espalier_pch_of_${kind})
+  if(maker)
+    target_precompile_headers(${target} REUSE_FROM ${maker})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ESPALIER_PRECOMPILED} ${ARGN})
+    set_property(GLOBAL PROPERTY espalier_pch_of_${kind} ${target})
+  endif()
+endfunction()
 
 # Gate kernels keep fifteen vectors alive: GCC spills half of them unless it schedules for register pressure.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set_source_files_properties(
     ${PROJECT_SOURCE_DIR}/src/logic/gate_kernels.cpp ${PROJECT_SOURCE_DIR}/src/models/lattice/perceive_tree_kernels.cpp
-    PROPERTIES COMPILE_OPTIONS "-fschedule-insns;-fsched-pressure")
+    PROPERTIES COMPILE_OPTIONS "-fschedule-insns;-fsched-pressure" SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
 # The yardstick of the lattice bench is what a compiler makes of plain loops, fused multiply-adds and all.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/models/lattice/lane_prototype.cpp
-  PROPERTIES COMPILE_OPTIONS "-ffp-contract=fast")
+  PROPERTIES COMPILE_OPTIONS "-ffp-contract=fast" SKIP_PRECOMPILE_HEADERS ON)

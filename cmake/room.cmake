@@ -17,5 +17,6 @@ function(espalier_room name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(espalier_${name} PUBLIC ${room_LINKS}
     PRIVATE $<BUILD_INTERFACE:espalier_compile_options> ${room_PRIVATE_LINKS})
+  espalier_precompile(espalier_${name} rooms)
   set(ESPALIER_ROOMS ${ESPALIER_ROOMS} espalier_${name} PARENT_SCOPE)
 endfunction()

@@ -1,5 +1,7 @@
 // Arrays that start on a cache line, so that vector loads never straddle one. Large ones ask for huge pages: rows
 // gathered from all over such an array would otherwise wait for page tables as often as for memory.
+// Example:
+//   AlignedVector<float> values(1000);  // a std::vector in all else
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,11 @@
 // The one exception type for users' mistakes. Its message has one form everywhere:
 //   [op] got <what>, expected <what>; hint: <what to do>
+// Example:
+//   try {
+//     fail("unique wiring", "3 outputs for 9 inputs", "2 x outputs >= inputs", "widen the layer");
+//   } catch (const Error& error) {
+//     const std::string message = error.what();  // one line, whatever the texts hold
+//   }
 #pragma once
 
 #include <stdexcept>
@@ -19,7 +25,6 @@ class Cancelled : public std::runtime_error {
   Cancelled() : std::runtime_error("cancelled") {}
 };
 
-// Example: fail("unique wiring", "3 outputs for 9 inputs", "2 x outputs >= inputs", "widen the layer");
 [[noreturn]] void fail(std::string_view op, std::string_view got, std::string_view expected,
                        std::string_view hint = {});
 

@@ -1,4 +1,9 @@
 // A small RGB picture: PNG in and out, and drawn in a terminal, two rows of pixels to a line of text.
+// Example:
+//   Image image(8, 8, {255, 255, 255});
+//   image.set(0, 0, {255, 0, 0});
+//   write_png("corner.png", enlarge(image, 16));
+//   const std::string text = draw_in_terminal(image, {.colour = true});
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,9 @@
 // Counter-based random numbers: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as
 // 1, 2, 3", 2011). A number is a pure function of (seed, purpose, step, element): no state, any order,
 // any thread.
+// Example:
+//   const Random coins(7, Purpose::kBatch, 0);  // seed 7, step 0
+//   const float first = coins.uniform(0), second = coins.uniform(1);
 #pragma once
 
 #include <array>
@@ -32,9 +35,7 @@ enum class Purpose : std::uint32_t {
   kSearch = 11,
 };
 
-// All numbers of one (seed, purpose, step). Example:
-//   Random coins(seed, Purpose::kBatch, epoch);
-//   float first = coins.uniform(0), second = coins.uniform(1);
+// All numbers of one (seed, purpose, step).
 class Random {
  public:
   Random(std::uint64_t seed, Purpose purpose, std::uint32_t step = 0)

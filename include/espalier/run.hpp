@@ -20,34 +20,12 @@
 #include <string_view>
 #include <vector>
 
-#include "espalier/fields.hpp"
 #include "espalier/model.hpp"
+#include "espalier/task.hpp"
 #include "espalier/thread_pool.hpp"
 #include "espalier/trainer.hpp"
 
 namespace espalier {
-
-// The typed settings of one task: data and defaults for a model.
-class TaskOptions {
- public:
-  virtual ~TaskOptions() = default;
-  virtual std::unique_ptr<TaskOptions> clone() const = 0;
-  virtual Fields fields() = 0;
-  // Model and data for one seed. Throws Error for anything impossible, before any long work.
-  virtual std::unique_ptr<Objective> make_objective(std::uint64_t seed) const = 0;
-  // Files that the data come from: a run that goes on checks that they are still the same.
-  virtual std::vector<std::string> input_files() const { return {}; }
-};
-
-// A named job: what it is called, and its defaults.
-struct Task {
-  std::string name, summary;
-  TrainOptions train;
-  std::uint64_t seeds = 1;
-  std::shared_ptr<const TaskOptions> options;
-};
-const std::vector<Task>& all_tasks();          // in the order users see
-const Task& find_task(std::string_view name);  // an Error that names the nearest for an unknown one
 
 // All settings of a run: a task's defaults, changed by name.
 class RunConfig {

@@ -1,4 +1,11 @@
 // The safetensors file format: named tensors and string metadata, readable by Python's safetensors package.
+// Example:
+//   const std::vector<float> weights(6);
+//   SafetensorsFile file;
+//   file.metadata["task"] = "life";
+//   file.add("weights", {2, 3}, std::span<const float>(weights));
+//   write_safetensors("model.safetensors", file);
+//   const std::vector<float> back = read_safetensors("model.safetensors").floats("weights");
 #pragma once
 
 #include <cstddef>
@@ -22,10 +29,6 @@ struct StoredTensor {
 };
 
 // A whole file in memory. Tensors are ordered by name, metadata too: the same content, the same bytes.
-//   SafetensorsFile file;
-//   file.metadata["task"] = "life";
-//   file.add("weights", {2, 3}, std::span<const float>(six_floats));
-//   write_safetensors("model.safetensors", file);
 class SafetensorsFile {
  public:
   std::map<std::string, std::string> metadata;

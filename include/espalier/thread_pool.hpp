@@ -1,5 +1,11 @@
 // The thread pool. Work is cut into chunks that depend on the problem alone, never on the number of
 // workers, and every chunk writes only what it owns: so results are the same bits for any thread count.
+// Example:
+//   const ThreadPool pool;  // all cores
+//   std::vector<float> squares(100'000);
+//   pool.for_chunks(squares.size(), 4096, 1.0, [&](Chunk c) {
+//     for (std::size_t i = c.begin; i < c.end; ++i) squares[i] = static_cast<float>(i) * static_cast<float>(i);
+//   });
 #pragma once
 
 #include <algorithm>
@@ -47,7 +53,6 @@ class ThreadPool {
   // Cuts `items` into chunks of `chunk_size` (the last may be shorter) and runs body(Chunk) for each, in
   // any order, on any worker. `item_ns` is a rough cost of one item: work too small to pay for waking a
   // worker stays on this thread. Throws what a body throws; throws Cancelled once `stop` is raised.
-  //   pool.for_chunks(rows, 64, 200, [&](Chunk c) { for (auto i = c.begin; i < c.end; ++i) f(i); });
   template <class Body>
   void for_chunks(std::size_t items, std::size_t chunk_size, double item_ns, Body&& body) const {
     if (items == 0) return;

@@ -255,8 +255,8 @@ std::vector<SimulatorOptions> simulations() {
 
 void hash_hard_rollouts(Hasher& hash, const ThreadPool& pool) {
   const LatticeModel model = trained_model(pool);
-  const HardCell cell = harden(model.automaton(), model.parameters().values());
-  BitBoards start(77, 6, 11, cell.channels);
+  const Netlist cell = harden_folded(model.automaton(), model.parameters().values());
+  BitBoards start(77, 6, 11, model.channels());
   const Random random(5, Purpose::kTrial);
   const auto each_bit = [&](const auto& visit) {
     for (int n = 0; n < start.samples; ++n)
@@ -309,8 +309,8 @@ void hash_all_wirings(Hasher& hash, const ThreadPool&) {
                       random_wiring(40, 20, random), random_wiring(40, 300, random), random_wiring(40, 7, random)});
   for (const WiringKind kind : {WiringKind::kUnique, WiringKind::kRandom}) {
     const Automaton automaton({3, 5, {8, 4, 2}, {32, 16, 8, 4, 3}, kind, Boundary::kZero}, 9);
-    hash_wirings(hash, automaton.perceive());
-    hash_wirings(hash, automaton.update());
+    hash_wirings(hash, automaton.perceive().layers());
+    hash_wirings(hash, automaton.update().layers());
   }
 }
 

@@ -12,7 +12,7 @@
 #include "espalier/dag_nn.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
-#include "espalier/wiring.hpp"
+#include "espalier/logic_automaton.hpp"
 
 namespace espalier {
 

@@ -137,10 +137,10 @@ HWY_INLINE void gate_backward(const float* c, Stride lanes, const float* a, cons
 
 template <class Stride>
 void layer_backward_over(const LayerPlan& plan, const float* c, Stride stride, float* values, const float* dout,
-                         float* spare, float* dc) {
+                         float* scratch, float* dc) {
   const std::ptrdiff_t lanes = stride;
   for (std::size_t i = 0; i < plan.shared_rows.size(); ++i)
-    std::memcpy(spare + i * lanes, values + plan.shared_rows[i] * stride, sizeof(float) * lanes);
+    std::memcpy(scratch + i * lanes, values + plan.shared_rows[i] * stride, sizeof(float) * lanes);
   for (const std::int32_t row : plan.unowned_rows) std::memset(values + row * stride, 0, sizeof(float) * lanes);
   for (const LayerPlan::Chain& chain : plan.chains) {
     std::ptrdiff_t lane = 0;
@@ -151,22 +151,22 @@ void layer_backward_over(const LayerPlan& plan, const float* c, Stride stride, f
   for (int g = plan.pairs_first; g < plan.outputs; ++g) {
     const float* o = dout + plan.gate[g] * stride;
     float *a = values + plan.a[g] * stride, *b = values + plan.b[g] * stride;
-    if (g < plan.strays_first) {
+    if (g < plan.shared_first) {
       gate_backward<false>(c + 4 * g, stride, a, b, o, a, b, dc + 4 * g);
     } else {
-      const int stray = g - plan.strays_first;
-      gate_backward<true>(c + 4 * g, stride, spare + plan.shared_a[stray] * stride,
-                          spare + plan.shared_b[stray] * stride, o, a, b, dc + 4 * g);
+      const int at = g - plan.shared_first;
+      gate_backward<true>(c + 4 * g, stride, scratch + plan.shared_a[at] * stride, scratch + plan.shared_b[at] * stride,
+                          o, a, b, dc + 4 * g);
     }
   }
 }
 
-void layer_backward(const LayerPlan& plan, const float* c, int lanes, float* values, const float* dout, float* spare,
+void layer_backward(const LayerPlan& plan, const float* c, int lanes, float* values, const float* dout, float* scratch,
                     float* dc) {
   if (lanes == BlockStride::value)
-    layer_backward_over(plan, c, BlockStride(), values, dout, spare, dc);
+    layer_backward_over(plan, c, BlockStride(), values, dout, scratch, dc);
   else
-    layer_backward_over(plan, c, AnyStride{lanes}, values, dout, spare, dc);
+    layer_backward_over(plan, c, AnyStride{lanes}, values, dout, scratch, dc);
 }
 
 void layer_backward_adding(const LayerPlan& plan, const float* c, int lanes, const float* in, const float* dout,
@@ -193,8 +193,8 @@ void gate_layer_forward(const LayerPlan& plan, const float* coefficients, int la
 }
 
 void gate_layer_backward(const LayerPlan& plan, const float* coefficients, int lanes, float* values, const float* dout,
-                         float* spare, float* dc) {
-  HWY_DYNAMIC_DISPATCH(layer_backward)(plan, coefficients, lanes, values, dout, spare, dc);
+                         float* scratch, float* dc) {
+  HWY_DYNAMIC_DISPATCH(layer_backward)(plan, coefficients, lanes, values, dout, scratch, dc);
 }
 
 void gate_layer_backward_adding(const LayerPlan& plan, const float* coefficients, int lanes, const float* in,

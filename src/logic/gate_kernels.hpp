@@ -15,22 +15,14 @@ inline constexpr int kLaneGroup = 8;
 //   coefficients: [outputs][4]   in: [inputs][lanes]   out: [outputs][lanes]
 void gate_layer_forward(const LayerPlan& plan, const float* coefficients, int lanes, const float* in, float* out);
 
-// The way back turns the values of the inputs into their gradients, row by row while they are at hand.
+// Turns the values of the inputs into their gradients, row by row while they are at hand.
 // dc += (sum g, sum ga, sum gb, sum gab).
-//   values: [inputs][lanes]   dout: [outputs][lanes]   dc: [outputs][4]   spare: [shared rows][lanes], to work in
+//   values: [inputs][lanes]   dout: [outputs][lanes]   dc: [outputs][4]   scratch: [shared rows][lanes]
 void gate_layer_backward(const LayerPlan& plan, const float* coefficients, int lanes, float* values, const float* dout,
-                         float* spare, float* dc);
+                         float* scratch, float* dc);
 
 // The same for inputs that others read as well: `in` stays, and din is added to.
 void gate_layer_backward_adding(const LayerPlan& plan, const float* coefficients, int lanes, const float* in,
                                 const float* dout, float* din, float* dc);
-
-// Soft choice: p = softmax(logits), c = M^T p. Gate i of the plan order reads logits[row[i]].
-//   logits: [*][16]   row: [gates]   p: [gates][16]   c: [gates][4]
-void gate_softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature, float* p,
-                          float* c);
-// dlogits[row[i]] += p (M dc - sum p M dc) / temperature; every row is named once.
-void gate_softmax_backward(int gates, const float* p, const float* dc, const std::int32_t* row,
-                           float inverse_temperature, float* dlogits);
 
 }  // namespace espalier

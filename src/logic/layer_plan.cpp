@@ -8,7 +8,7 @@ LayerPlan plan_layer(const Wiring& wiring) {
   plan.outputs = wiring.outputs();
   const int gates = wiring.outputs();
 
-  // step[r]: the gate that reads (r, r+1), if any; a second gate with the same pair is a stray.
+  // step[r]: the gate that reads (r, r+1), if any; a second gate with the same pair shares its rows.
   std::vector<int> step(wiring.inputs, -1);
   std::vector<char> placed(gates, 0), owned(wiring.inputs, 0);
   for (int g = 0; g < gates; ++g)
@@ -20,10 +20,10 @@ LayerPlan plan_layer(const Wiring& wiring) {
     plan.gate.push_back(g);
     placed[g] = 1;
   };
-  const auto is_walk = [&](int row) { return step[row] >= 0 && row + 1 < wiring.inputs && step[row + 1] >= 0; };
+  const auto starts_chain = [&](int row) { return step[row] >= 0 && row + 1 < wiring.inputs && step[row + 1] >= 0; };
 
   for (int row = 0; row < wiring.inputs; ++row) {
-    if (!is_walk(row)) continue;
+    if (!starts_chain(row)) continue;
     LayerPlan::Chain chain{row, static_cast<std::int32_t>(plan.gate.size()), 0};
     for (; row < wiring.inputs && step[row] >= 0; ++row, ++chain.count) {
       place(step[row]);
@@ -39,7 +39,7 @@ LayerPlan plan_layer(const Wiring& wiring) {
     place(g);
     owned[a] = owned[b] = 1;
   }
-  plan.strays_first = static_cast<std::int32_t>(plan.gate.size());
+  plan.shared_first = static_cast<std::int32_t>(plan.gate.size());
   for (int g = 0; g < gates; ++g)
     if (!placed[g]) place(g);
   for (int row = 0; row < wiring.inputs; ++row)
@@ -53,7 +53,7 @@ LayerPlan plan_layer(const Wiring& wiring) {
     }
     return shared[row];
   };
-  for (int g = plan.strays_first; g < gates; ++g) {
+  for (int g = plan.shared_first; g < gates; ++g) {
     plan.shared_a.push_back(share(plan.a[g]));
     plan.shared_b.push_back(share(plan.b[g]));
   }

@@ -3,13 +3,13 @@
 // `unique` wiring pairs mostly neighbouring inputs: (0,1), (1,2), (2,3), ... Walked in that order, every input
 // is loaded once and kept in registers for the next gate, and in the backward pass the gradient of an input
 // is complete, and written once, when the walk leaves it. The plan finds these walks ("chains"), the pairs
-// that stand alone, and the rest ("strays": gates that share inputs in some other way).
+// that stand alone, and the rest: gates that share inputs in some other way.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "espalier/wiring.hpp"
+#include "espalier/gate_network.hpp"
 
 namespace espalier {
 
@@ -21,12 +21,12 @@ struct LayerPlan {
   int inputs = 0, outputs = 0;
   std::vector<Chain> chains;                     // of two gates or more
   std::int32_t pairs_first = 0;                  // plan index of the first gate outside chains, reading rows of its own
-  std::int32_t strays_first = 0;                 // plan index of the first gate that shares rows with others
+  std::int32_t shared_first = 0;                 // plan index of the first gate that shares rows with others
   std::vector<std::int32_t> a, b;                // [outputs] input rows, in plan order
   std::vector<std::int32_t> gate;                // [outputs] the gate's number in the wiring = its output row
   std::vector<std::int32_t> unowned_rows;        // input rows that no chain or pair writes in the backward pass
-  std::vector<std::int32_t> shared_rows;         // input rows that strays read, each once
-  std::vector<std::int32_t> shared_a, shared_b;  // [strays] where in shared_rows their inputs are
+  std::vector<std::int32_t> shared_rows;         // input rows that these gates read, each once
+  std::vector<std::int32_t> shared_a, shared_b;  // [outputs - shared_first] where in shared_rows their inputs are
 };
 
 LayerPlan plan_layer(const Wiring& wiring);

@@ -1,4 +1,4 @@
-#include "espalier/wiring.hpp"
+// How the wires of a layer are drawn.
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "espalier/error.hpp"
+#include "espalier/gate_network.hpp"
 
 namespace espalier {
 namespace {
@@ -26,20 +27,6 @@ void check_sizes(std::string_view op, int inputs, int outputs) {
 }
 
 }  // namespace
-
-WiringKind wiring_kind(std::string_view name) {
-  if (name == "unique") return WiringKind::kUnique;
-  if (name == "random") return WiringKind::kRandom;
-  fail("wiring", fmt::format("\"{}\"", name), "unique or random");
-}
-
-Wiring moore_wiring(const Random& random) {
-  std::vector<int> neighbours{0, 1, 2, 3, 5, 6, 7, 8};
-  random.shuffle(std::span(neighbours));
-  std::vector<std::pair<int, int>> pairs;
-  for (const int n : neighbours) pairs.emplace_back(n, 4);
-  return from_pairs(9, pairs);
-}
 
 Wiring unique_wiring(int inputs, int outputs, const Random& random) {
   check_sizes("unique wiring", inputs, outputs);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "espalier/error.hpp"
 
 namespace espalier {
@@ -21,55 +23,6 @@ int cell_channels(const Netlist& netlist) {
     fail("cell", fmt::format("a circuit of {} inputs and {} outputs", netlist.inputs.size(), channels),
          "9 x C inputs and C outputs", "only an automaton's cell can be run on a board");
   return static_cast<int>(channels);
-}
-
-std::vector<Net> append_layer(Netlist& netlist, const Wiring& wiring, std::span<const Gate> gates,
-                              std::span<const Net> inputs) {
-  if (gates.size() != wiring.a.size() || inputs.size() != static_cast<std::size_t>(wiring.inputs))
-    fail("gate layer", fmt::format("{} gates on {} inputs", gates.size(), inputs.size()),
-         fmt::format("{} gates on {} inputs", wiring.a.size(), wiring.inputs));
-  std::vector<Net> outputs;
-  outputs.reserve(gates.size());
-  for (std::size_t g = 0; g < gates.size(); ++g) {
-    const Net a = inputs[static_cast<std::size_t>(wiring.a[g])], b = inputs[static_cast<std::size_t>(wiring.b[g])];
-    outputs.push_back(netlist.add_gate(gates[g], a, b));
-  }
-  return outputs;
-}
-
-namespace {
-
-std::vector<Net> append_network(Netlist& netlist, const std::vector<Wiring>& wirings,
-                                const std::vector<std::vector<Gate>>& gates, std::vector<Net> nets) {
-  if (wirings.size() != gates.size())
-    fail("gate network", fmt::format("{} layers of gates", gates.size()), fmt::format("{}", wirings.size()));
-  for (std::size_t layer = 0; layer < wirings.size(); ++layer)
-    nets = append_layer(netlist, wirings[layer], gates[layer], nets);
-  return nets;
-}
-
-}  // namespace
-
-Netlist cell_netlist(const AutomatonLogic& automaton) {
-  const int C = automaton.channels;
-  const std::size_t K = automaton.kernels.size();
-  Netlist netlist = empty_cell(C);
-  std::vector<Net> features;  // [C own channels, then kernel outputs: channel-major, output index, kernel]
-  for (int c = 0; c < C; ++c) features.push_back(patch_net(4, c, C));
-  for (int c = 0; c < C; ++c) {
-    std::vector<Net> patch;
-    for (int p = 0; p < kPatch; ++p) patch.push_back(patch_net(p, c, C));
-    std::vector<std::vector<Net>> seen;  // [K][output]
-    for (std::size_t k = 0; k < K; ++k)
-      seen.push_back(append_network(netlist, automaton.perceive, automaton.kernels[k], patch));
-    for (std::size_t o = 0; K && o < seen[0].size(); ++o)
-      for (std::size_t k = 0; k < K; ++k) features.push_back(seen[k][o]);
-  }
-  const std::vector<Net> next = append_network(netlist, automaton.update, automaton.update_gates, features);
-  if (next.size() != static_cast<std::size_t>(C))
-    fail("cell", fmt::format("an update network with {} outputs", next.size()), fmt::format("{} channels", C));
-  for (int c = 0; c < C; ++c) netlist.add_output(fmt::format("next{}", c), next[static_cast<std::size_t>(c)]);
-  return netlist;
 }
 
 Netlist life_cell() {

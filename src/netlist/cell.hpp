@@ -1,12 +1,7 @@
 // Netlists of one automaton cell: inputs 9 C bits, patch position major, channel minor; outputs C bits.
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
 #include "espalier/netlist.hpp"
-#include "espalier/wiring.hpp"
 
 namespace espalier {
 
@@ -20,21 +15,6 @@ inline Net patch_net(int position, int channel, int channels) {
 
 // C of a cell netlist; an Error when the numbers of inputs and outputs are not 9 C and C.
 int cell_channels(const Netlist& netlist);
-
-// One hardened layer: gate g reads inputs[wiring.a[g]] and inputs[wiring.b[g]].
-std::vector<Net> append_layer(Netlist& netlist, const Wiring& wiring, std::span<const Gate> gates,
-                              std::span<const Net> inputs);
-
-// A hardened logic automaton, as the lattice trains it: every kernel has its own gates on shared wiring.
-struct AutomatonLogic {
-  int channels = 1;
-  std::vector<Wiring> perceive;                         // [layer]
-  std::vector<std::vector<std::vector<Gate>>> kernels;  // [K][layer][gate]
-  std::vector<Wiring> update;                           // [layer]
-  std::vector<std::vector<Gate>> update_gates;          // [layer][gate]
-};
-// Every gate as trained, wires and dead ones included.
-Netlist cell_netlist(const AutomatonLogic& automaton);
 
 // Conway's rule on one channel, written by hand: an oracle, a bench and an example.
 Netlist life_cell();

@@ -10,6 +10,7 @@
 #include "espalier/error.hpp"
 #include "espalier/export.hpp"
 #include "espalier/import.hpp"
+#include "espalier/random.hpp"
 #include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
 #include "netlist/cell.hpp"

@@ -48,6 +48,7 @@ struct Run::State {
   RunOptions options;
   std::optional<RunFolder> folder;
   RunControl control;
+  std::unique_ptr<Objective> first;  // of the first seed, made to see that the task can be done
   std::vector<RunListener> listeners;
   std::vector<std::unique_ptr<Model>> models;  // the best of every seed
   std::size_t winner = 0;
@@ -86,7 +87,8 @@ struct Run::State {
     SeedReport& row = report.seeds[index];
     try {
       const RunConfig own = several() ? seed_config(config, row.seed) : config;
-      Session session(own, folder_of(own), options, pool, [this](const RunEvent& event) { emit(event); });
+      Session session(own, index == 0 ? std::move(first) : nullptr, folder_of(own), options, pool,
+                      [this](const RunEvent& event) { emit(event); });
       {
         const std::lock_guard lock(mutex);
         row.started = true;
@@ -173,10 +175,9 @@ Run::~Run() = default;
 
 Run Run::create(RunConfig config, const RunOptions& options) {
   auto state = std::make_unique<State>(std::move(config), options);
-  if (!options.folder.empty()) {
-    state->config.make_objective();  // what is impossible fails here, before there is a folder
+  state->first = state->config.make_objective();  // what is impossible fails here, before there is a folder
+  if (!options.folder.empty())
     state->folder = RunFolder::create(options.folder, state->config.text(), options.force, RunFolder::Lock::kTake);
-  }
   return Run(std::move(state));
 }
 

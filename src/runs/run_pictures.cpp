@@ -47,7 +47,7 @@ std::string gate_chart(const LatticeModel& model) {
 }
 
 void write_growth(const LatticeModel& model, const std::string& path, const ThreadPool& pool) {
-  const RolloutShape& trained = model.rollout();
+  const RolloutOptions& trained = model.rollout();
   const LatticeGoal::View view = model.goal().view(trained);
   // A rule is at home on any board: one that fits the picture.
   const bool any_size = view.height != trained.height;
@@ -75,7 +75,7 @@ void write_run_pictures(const RunFolder& folder, const Model& model, const Threa
   const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
   if (!lattice) return;
   if (wanted("gates.svg")) write_atomically(folder.file("gates.svg"), std::string_view(gate_chart(*lattice)));
-  const RolloutShape& trained = lattice->rollout();
+  const RolloutOptions& trained = lattice->rollout();
   if (wanted("growth.gif") && std::max(trained.height, trained.width) <= kPictureSide)
     write_growth(*lattice, folder.file("growth.gif"), pool);
 }

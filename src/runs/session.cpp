@@ -94,15 +94,15 @@ ControlSeat::Wishes ControlSeat::take(const std::function<void()>& before_wait) 
 
 // --- The session.
 
-Session::Session(const RunConfig& config, std::optional<RunFolder> folder, const RunOptions& options, ThreadPool& pool,
-                 RunListener emit)
+Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, std::optional<RunFolder> folder,
+                 const RunOptions& options, ThreadPool& pool, RunListener emit)
     : config_(config),
       folder_(std::move(folder)),
       options_(options),
       pool_(pool),
       emit_(std::move(emit)),
       inputs_(hash_inputs(folder_ ? config.options().input_files() : std::vector<std::string>())),
-      objective_(config.make_objective()),
+      objective_(objective ? std::move(objective) : config.make_objective()),
       trainer_(std::make_unique<Trainer>(*objective_, config.train, pool)) {
   if (folder_) restore();
   first_step_ = trainer_->state().step;

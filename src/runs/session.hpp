@@ -37,8 +37,9 @@ class ControlSeat {
 class Session {
  public:
   // Builds the model; continues from the folder's checkpoint when there is one. `emit` tells listeners.
-  Session(const RunConfig& config, std::optional<RunFolder> folder, const RunOptions& options, ThreadPool& pool,
-          RunListener emit);
+  // `objective`: made from the config already, or null.
+  Session(const RunConfig& config, std::unique_ptr<Objective> objective, std::optional<RunFolder> folder,
+          const RunOptions& options, ThreadPool& pool, RunListener emit);
 
   // Until the end, a stop, or go_on() being false after a step: that is Outcome::kInterrupted.
   Outcome run(RunControl& control, const std::function<bool(const Trainer&)>& go_on);

@@ -195,7 +195,7 @@ struct Preset {
 
 template <class Options>
 Task make_task(const Preset& p, Options options) {
-  AutomatonShape& automaton = options.lattice.automaton;
+  AutomatonOptions& automaton = options.lattice.automaton;
   automaton.channels = p.channels;
   automaton.kernels = p.kernels;
   automaton.boundary = p.boundary;

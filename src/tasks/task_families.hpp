@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "espalier/run.hpp"
+#include "espalier/task.hpp"
 
 namespace espalier {
 

@@ -12,6 +12,9 @@ void safetensors(std::span<const std::byte> bytes);
 void pattern(std::span<const std::byte> bytes);
 void png(std::span<const std::byte> bytes);
 void config(std::span<const std::byte> bytes);
+void npz(std::span<const std::byte> bytes);  // .npy, too
+void rle(std::span<const std::byte> bytes);
+void rule(std::span<const std::byte> bytes);          // notation and table
 void netlist_json(std::span<const std::byte> bytes);  // these three in circuit_entries.cpp
 void blif(std::span<const std::byte> bytes);
 void aiger(std::span<const std::byte> bytes);
@@ -20,8 +23,15 @@ struct Entry {
   const char* name;  // also the folder of its corpus
   void (*run)(std::span<const std::byte>);
 };
-inline constexpr Entry kEntries[] = {
-    {"safetensors", safetensors},   {"pattern", pattern}, {"png", png},    {"config", config},
-    {"netlist_json", netlist_json}, {"blif", blif},       {"aiger", aiger}};
+inline constexpr Entry kEntries[] = {{"safetensors", safetensors},
+                                     {"pattern", pattern},
+                                     {"png", png},
+                                     {"config", config},
+                                     {"npz", npz},
+                                     {"rle", rle},
+                                     {"rule", rule},
+                                     {"netlist_json", netlist_json},
+                                     {"blif", blif},
+                                     {"aiger", aiger}};
 
 }  // namespace espalier::fuzz

@@ -12,8 +12,8 @@ namespace {
 
 TEST(LanePrototype, GradientsAgreeWithTheReference) {
   for (const Boundary boundary : {Boundary::kZero, Boundary::kPeriodic}) {
-    const AutomatonShape shape{3, 2, {8, 4, 2}, {12, 6, 3}, WiringKind::kUnique, boundary};
-    const RolloutShape rollout{2, 7, 6, 3, 1};
+    const AutomatonOptions shape{3, 2, {8, 4, 2}, {12, 6, 3}, WiringKind::kUnique, boundary};
+    const RolloutOptions rollout{2, 7, 6, 3, 1};
     const Automaton automaton(shape, 5);
     Parameters parameters;
     automaton.add_parameters(parameters, 2);

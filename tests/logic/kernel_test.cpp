@@ -6,9 +6,10 @@
 
 #include "espalier/aligned.hpp"
 #include "espalier/gates.hpp"
+#include "logic/choice_kernels.hpp"
 #include "logic/each_target.hpp"
 #include "logic/gate_kernels.hpp"
-#include "models/lattice/automaton_reference.hpp"
+#include "logic/gate_network_reference.hpp"
 
 namespace espalier {
 namespace {
@@ -18,7 +19,7 @@ struct LayerCase {
   LayerPlan plan;
   int lanes;
   AlignedVector<float> in, dout, coefficients;  // coefficients in plan order
-  AlignedVector<float> spare;
+  AlignedVector<float> scratch;
 
   LayerCase(Wiring w, int lanes_) : wiring(std::move(w)), plan(plan_layer(wiring)), lanes(lanes_) {
     const Random r(17, Purpose::kData, static_cast<std::uint32_t>(lanes));
@@ -29,14 +30,16 @@ struct LayerCase {
     fill(in, static_cast<std::size_t>(wiring.inputs) * lanes);
     fill(dout, static_cast<std::size_t>(wiring.outputs()) * lanes);
     fill(coefficients, static_cast<std::size_t>(wiring.outputs()) * 4);
-    spare.resize(plan.shared_rows.size() * lanes);
+    scratch.resize(plan.shared_rows.size() * lanes);
   }
 };
 
 std::vector<Wiring> wirings() {
   const Random r(4, Purpose::kWiring);
-  return {unique_wiring(264, 256, r), unique_wiring(32, 32, r), unique_wiring(32, 16, r),       unique_wiring(6, 12, r),
-          random_wiring(20, 30, r),   moore_wiring(r),          {3, {0, 0, 2, 1}, {0, 1, 1, 2}}};
+  return {unique_wiring(264, 256, r),     unique_wiring(32, 32, r),
+          unique_wiring(32, 16, r),       unique_wiring(6, 12, r),
+          random_wiring(20, 30, r),       {9, {8, 0, 3, 1, 7, 2, 6, 5}, std::vector<std::int32_t>(8, 4)},
+          {3, {0, 0, 2, 1}, {0, 1, 1, 2}}};
 }
 
 // Sums of n products in float differ from double by about this much, relative to the sum of magnitudes.
@@ -63,7 +66,7 @@ TEST(GateKernels, AgreeWithPlainLoopsOnEveryVectorWidth) {
       for_each_target([&] {
         AlignedVector<float> got_out(c.dout.size()), got_din = c.in, got_dc(dc.size());
         gate_layer_forward(c.plan, c.coefficients.data(), lanes, c.in.data(), got_out.data());
-        gate_layer_backward(c.plan, c.coefficients.data(), lanes, got_din.data(), c.dout.data(), c.spare.data(),
+        gate_layer_backward(c.plan, c.coefficients.data(), lanes, got_din.data(), c.dout.data(), c.scratch.data(),
                             got_dc.data());
         for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(got_out[i], out[i], 1e-5) << i;
         for (std::size_t i = 0; i < din.size(); ++i) ASSERT_NEAR(got_din[i], din[i], 1e-5) << i;
@@ -86,7 +89,7 @@ TEST(GateKernels, WidthsWithFusedMultiplyAddGiveTheSameBits) {
     if (!(hwy::SupportedTargets() & target)) continue;
     hwy::SetSupportedTargetsForTest(target);
     AlignedVector<float> dc(256 * 4), din = c.in;
-    gate_layer_backward(c.plan, c.coefficients.data(), c.lanes, din.data(), c.dout.data(), c.spare.data(), dc.data());
+    gate_layer_backward(c.plan, c.coefficients.data(), c.lanes, din.data(), c.dout.data(), c.scratch.data(), dc.data());
     if (compared++ == 0) {
       first_dc = dc;
       first_din = din;
@@ -126,6 +129,28 @@ TEST(SoftmaxKernels, AgreeWithTheFormulasOnEveryVectorWidth) {
   });
 }
 
+TEST(Gumbel, KernelEqualsPhiloxAndTheFormulaOnEveryVectorWidth) {
+  constexpr int kGroups = 40;
+  const Random random(0x123456789abcdef, Purpose::kGumbel, 77);
+  for_each_target([&] {
+    std::vector<float> noise(32 * kGroups);
+    gumbel_noise(0x123456789abcdef, 77, 5, kGroups, noise.data());
+    for (int i = 0; i < 32 * kGroups; ++i) {
+      const PhiloxBlock block = random.block(8 * (5 + i / 32) + i % 8);
+      const double u = ((block[i % 32 / 8] >> 8) + 0.5) * 0x1p-24;
+      ASSERT_NEAR(noise[i], -std::log(-std::log(u)), 1e-4) << i;
+    }
+  });
+}
+
+TEST(Gumbel, PiecesEqualTheWhole) {
+  std::vector<float> whole(32 * 10), pieces(32 * 10);
+  gumbel_noise(1, 2, 0, 10, whole.data());
+  gumbel_noise(1, 2, 0, 3, pieces.data());
+  gumbel_noise(1, 2, 3, 7, &pieces[32 * 3]);
+  EXPECT_EQ(whole, pieces);
+}
+
 TEST(Gates, TableAndBitwiseFormAgree) {
   for (int i = 0; i < kGates; ++i)
     for (int a = 0; a < 2; ++a)
@@ -149,12 +174,12 @@ TEST(LayerPlan, PlacesEveryGateOnceAndOwnsRowsOnce) {
     for (const int n : seen) EXPECT_EQ(n, 1);
     for (const auto& chain : plan.chains)
       for (int i = 0; i <= chain.count; ++i) ++owned.at(chain.row + i);
-    for (int e = plan.pairs_first; e < plan.strays_first; ++e) ++owned.at(plan.a[e]), ++owned.at(plan.b[e]);
+    for (int e = plan.pairs_first; e < plan.shared_first; ++e) ++owned.at(plan.a[e]), ++owned.at(plan.b[e]);
     for (const int row : plan.unowned_rows) ++owned.at(row);
     for (const int n : owned) EXPECT_EQ(n, 1);
-    for (int e = plan.strays_first; e < w.outputs(); ++e) {
-      EXPECT_EQ(plan.shared_rows.at(plan.shared_a.at(e - plan.strays_first)), plan.a[e]);
-      EXPECT_EQ(plan.shared_rows.at(plan.shared_b.at(e - plan.strays_first)), plan.b[e]);
+    for (int e = plan.shared_first; e < w.outputs(); ++e) {
+      EXPECT_EQ(plan.shared_rows.at(plan.shared_a.at(e - plan.shared_first)), plan.a[e]);
+      EXPECT_EQ(plan.shared_rows.at(plan.shared_b.at(e - plan.shared_first)), plan.b[e]);
     }
   }
 }

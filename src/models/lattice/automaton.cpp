@@ -1,51 +1,66 @@
-#include "espalier/automaton.hpp"
-
+// The automaton's options, its two gate networks, and the circuit that they harden to.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "espalier/error.hpp"
-#include "espalier/gates.hpp"
+#include "espalier/logic_automaton.hpp"
+#include "logic/finite.hpp"
+#include "logic/harden.hpp"
+#include "netlist/cell.hpp"
 
 namespace espalier {
 namespace {
 
 constexpr std::uint32_t kUpdateStep = 1000;  // wiring streams: perceive layers from 0, update layers from here
-constexpr int kMaxChannels = 4096, kMaxKernels = 4096, kMaxWidth = 1 << 20, kMaxLayers = 1000;
+constexpr int kMaxChannels = 4096, kMaxKernels = 4096, kMaxWidth = 1'000'000;
+constexpr std::size_t kMaxLayers = 1000;
+constexpr std::int64_t kMaxGates = 1 << 26;
 
-void check(const AutomatonShape& s) {
-  if (s.channels < 1 || s.channels > kMaxChannels)
-    fail("automaton", fmt::format("{} channels", s.channels), fmt::format("1 to {}", kMaxChannels));
-  if (s.kernels < 1 || s.kernels > kMaxKernels)
-    fail("automaton", fmt::format("{} kernels", s.kernels), fmt::format("1 to {}", kMaxKernels));
-  if (s.perceive.empty() || s.perceive[0] != 8)
-    fail("automaton", fmt::format("perceive layers [{}]", fmt::join(s.perceive, ",")),
-         "a first layer of 8 gates, one for each neighbour", "for example 8,4,2");
-  if (s.update.empty() || s.update.back() != s.channels)
-    fail("automaton", fmt::format("update layers [{}]", fmt::join(s.update, ",")),
-         fmt::format("a last layer of {} gates, one for each channel", s.channels));
-  for (const auto* layers : {&s.perceive, &s.update}) {
-    if (layers->size() > kMaxLayers) fail("automaton", fmt::format("{} layers", layers->size()), "at most 1000");
-    for (const int width : *layers)
-      if (width < 1 || width > kMaxWidth)
-        fail("automaton", fmt::format("a layer of {} gates", width), fmt::format("1 to {}", kMaxWidth));
-  }
+int parse_width(std::string_view text, const std::string& whole) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > kMaxWidth)
+    fail("layers", fmt::format("\"{}\" in \"{}\"", text, whole),
+         "whole numbers from 1 to 1000000, such as 256x10,128,64");
+  return value;
 }
 
-void check_wiring(const char* part, const std::vector<Wiring>& layers, int inputs, const std::vector<int>& widths) {
+const AutomatonOptions& checked(const AutomatonOptions& o) {
+  if (o.channels < 1 || o.channels > kMaxChannels)
+    fail("automaton", fmt::format("{} channels", o.channels), fmt::format("1 to {}", kMaxChannels));
+  if (o.kernels < 1 || o.kernels > kMaxKernels)
+    fail("automaton", fmt::format("{} kernels", o.kernels), fmt::format("1 to {}", kMaxKernels));
+  if (o.perceive.empty() || o.perceive[0] != 8)
+    fail("automaton", fmt::format("perceive layers [{}]", fmt::join(o.perceive, ",")),
+         "a first layer of 8 gates, one for each neighbour", "for example 8,4,2");
+  if (o.update.empty() || o.update.back() != o.channels)
+    fail("automaton", fmt::format("update layers [{}]", fmt::join(o.update, ",")),
+         fmt::format("a last layer of {} gates, one for each channel", o.channels));
+  for (const auto* layers : {&o.perceive, &o.update}) {
+    if (layers->size() > kMaxLayers)
+      fail("automaton", fmt::format("{} layers", layers->size()), fmt::format("at most {}", kMaxLayers));
+    std::int64_t gates = std::int64_t{o.channels} * o.kernels * o.perceive_outputs();  // a row for each of these
+    for (const int width : *layers) {
+      if (width < 1 || width > kMaxWidth)
+        fail("automaton", fmt::format("a layer of {} gates", width), fmt::format("1 to {}", kMaxWidth));
+      gates += std::int64_t{width} * (layers == &o.perceive ? o.kernels : 1);
+    }
+    if (gates > kMaxGates)
+      fail("automaton", fmt::format("{} gates and rows", gates), fmt::format("at most {}", kMaxGates));
+  }
+  return o;
+}
+
+void check_widths(const char* part, const std::vector<Wiring>& layers, int inputs, const std::vector<int>& widths) {
   if (layers.size() != widths.size())
     fail("automaton", fmt::format("{} {} layers", layers.size(), part), fmt::format("{}", widths.size()));
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    const Wiring& w = layers[l];
-    if (w.inputs != inputs || w.outputs() != widths[l] || w.b.size() != w.a.size())
-      fail("automaton", fmt::format("{} layer {} wired {} -> {}", part, l, w.inputs, w.outputs()),
+    if (layers[l].inputs != inputs || layers[l].outputs() != widths[l])
+      fail("automaton", fmt::format("{} layer {} wired {} -> {}", part, l, layers[l].inputs, layers[l].outputs()),
            fmt::format("{} -> {}", inputs, widths[l]));
-    for (const auto* wires : {&w.a, &w.b})
-      for (const std::int32_t wire : *wires)
-        if (wire < 0 || wire >= inputs)
-          fail("automaton", fmt::format("a wire from {} in {} layer {}", wire, part, l),
-               fmt::format("0 to {}", inputs - 1));
     inputs = widths[l];
   }
 }
@@ -58,74 +73,141 @@ void check_leaves(const Wiring& w) {
     fail("automaton", "another first perceive layer", "each of the eight neighbours paired with the centre");
 }
 
-int count_gates(const std::vector<Wiring>& layers) {
-  int total = 0;
-  for (const Wiring& w : layers) total += w.outputs();
-  return total;
+std::vector<Wiring> draw_perceive(const AutomatonOptions& o, std::uint64_t seed) {
+  std::vector<Wiring> layers{moore_wiring(Random(seed, Purpose::kWiring, 0))};
+  for (std::size_t l = 1; l < o.perceive.size(); ++l)
+    layers.push_back(
+        unique_wiring(o.perceive[l - 1], o.perceive[l], Random(seed, Purpose::kWiring, static_cast<std::uint32_t>(l))));
+  return layers;
+}
+
+std::vector<Wiring> draw_update(const AutomatonOptions& o, std::uint64_t seed) {
+  std::vector<Wiring> layers;
+  int inputs = o.update_inputs();
+  for (std::size_t l = 0; l < o.update.size(); ++l) {
+    layers.push_back(make_wiring(o.wiring, inputs, o.update[l],
+                                 Random(seed, Purpose::kWiring, kUpdateStep + static_cast<std::uint32_t>(l))));
+    inputs = o.update[l];
+  }
+  return layers;
+}
+
+// All gates of a cell in order, as values that add(gate, a, b) makes of input(position, channel); returns the outputs'.
+template <class Value, class Input, class Add>
+std::vector<Value> append_cell(const Automaton& automaton, std::span<const float> logits, Input input, Add add) {
+  const AutomatonOptions& o = automaton.options();
+  const std::size_t expected = static_cast<std::size_t>(automaton.gates()) * kGates;
+  if (logits.size() != expected)
+    fail("harden", fmt::format("{} logits", logits.size()), fmt::format("{}, those of the automaton", expected));
+  if (!all_finite(logits)) fail("harden", "a logit that is no finite number", "trained logits");
+  const std::vector<Gate> all = likeliest_gates(logits);
+  const std::span<const Gate> perceive = std::span(all).first(static_cast<std::size_t>(automaton.perceive().gates()));
+  const std::span<const Gate> update = std::span(all).subspan(perceive.size());
+  std::vector<Value> features(static_cast<std::size_t>(o.update_inputs()));
+  for (int c = 0; c < o.channels; ++c) {
+    std::vector<Value> patch;
+    for (int p = 0; p < kPatch; ++p) patch.push_back(input(p, c));
+    features[c] = patch[4];
+    for (int k = 0; k < o.kernels; ++k) {
+      const std::vector<Value> seen = append_gates(automaton.perceive(), perceive, k, patch, add);
+      for (int out = 0; out < o.perceive_outputs(); ++out) features[o.update_row(c, out, k)] = seen[out];
+    }
+  }
+  return append_gates(automaton.update(), update, 0, std::move(features), add);
 }
 
 }  // namespace
 
-Boundary boundary_kind(std::string_view name) {
-  if (name == "periodic") return Boundary::kPeriodic;
-  if (name == "zero") return Boundary::kZero;
-  fail("boundary", fmt::format("\"{}\"", name), "periodic or zero");
-}
-
-std::string_view boundary_name(Boundary boundary) { return boundary == Boundary::kPeriodic ? "periodic" : "zero"; }
-
-Automaton::Automaton(const AutomatonShape& shape, std::uint64_t seed) : shape_(shape) {
-  check(shape);
-  perceive_.push_back(moore_wiring(Random(seed, Purpose::kWiring, 0)));
-  for (std::size_t l = 1; l < shape.perceive.size(); ++l)
-    perceive_.push_back(unique_wiring(shape.perceive[l - 1], shape.perceive[l],
-                                      Random(seed, Purpose::kWiring, static_cast<std::uint32_t>(l))));
-  int inputs = shape.update_inputs();
-  for (std::size_t l = 0; l < shape.update.size(); ++l) {
-    update_.push_back(make_wiring(shape.wiring, inputs, shape.update[l],
-                                  Random(seed, Purpose::kWiring, kUpdateStep + static_cast<std::uint32_t>(l))));
-    inputs = shape.update[l];
+std::vector<int> parse_layers(const std::string& text) {
+  std::vector<int> layers;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    const std::string_view part = std::string_view(text).substr(start, comma - start);
+    const std::size_t times = part.find('x');
+    const int width = parse_width(part.substr(0, times), text);
+    const int count = times == std::string_view::npos ? 1 : parse_width(part.substr(times + 1), text);
+    if (layers.size() + count > kMaxLayers) fail("layers", fmt::format("\"{}\"", text), "at most 1000 layers");
+    layers.insert(layers.end(), count, width);
+    start = comma + 1;
   }
+  return layers;
 }
 
-Automaton::Automaton(const AutomatonShape& shape, std::vector<Wiring> perceive, std::vector<Wiring> update)
-    : shape_(shape), perceive_(std::move(perceive)), update_(std::move(update)) {
-  check(shape);
-  check_wiring("perceive", perceive_, 9, shape.perceive);
-  check_leaves(perceive_.front());
-  check_wiring("update", update_, shape.update_inputs(), shape.update);
+std::string format_layers(std::span<const int> layers) {
+  constexpr std::ptrdiff_t kFewest = 3;  // equal layers that are written as WIDTHxCOUNT
+  std::vector<std::string> parts;
+  for (auto at = layers.begin(); at != layers.end();) {
+    const auto end = std::find_if(at, layers.end(), [&](int width) { return width != *at; });
+    if (end - at >= kFewest)
+      parts.push_back(fmt::format("{}x{}", *at, end - at));
+    else
+      parts.insert(parts.end(), static_cast<std::size_t>(end - at), fmt::format("{}", *at));
+    at = end;
+  }
+  return fmt::format("{}", fmt::join(parts, ","));
 }
 
-int Automaton::perceive_gates() const { return count_gates(perceive_); }
-int Automaton::update_gates() const { return count_gates(update_); }
+Fields fields_of(AutomatonOptions& o) {
+  const auto layers = [](std::vector<int>& widths) {
+    return Field::Access{[&widths] { return format_layers(widths); },
+                         [&widths](const std::string& text) { widths = parse_layers(text); }};
+  };
+  Fields f;
+  f.add("channels", o.channels, "channels of a cell", 1, kMaxChannels);
+  f.add("kernels", o.kernels, "perception kernels", 1, kMaxKernels);
+  f.add("perceive", layers(o.perceive), "gates in the layers of a kernel, after its 9 inputs");
+  f.add("update", layers(o.update), "gates in the update layers; 256x10 means ten layers of 256");
+  f.add("wiring", o.wiring, "how update layers are wired", {"unique", "random"});
+  f.add("boundary", o.boundary, "what lies outside the grid", {"periodic", "zero"});
+  return f;
+}
 
-long Automaton::gates_per_cell() const {
-  return static_cast<long>(shape_.channels) * shape_.kernels * perceive_gates() + update_gates();
+Wiring moore_wiring(const Random& random) {
+  Wiring w{kPatch, {0, 1, 2, 3, 5, 6, 7, 8}, std::vector<std::int32_t>(8, 4)};
+  random.shuffle(std::span(w.a));
+  return w;
+}
+
+Automaton::Automaton(const AutomatonOptions& options, std::uint64_t seed)
+    : options_(checked(options)),
+      perceive_("perceive", draw_perceive(options, seed), options.kernels),
+      update_("update", draw_update(options, seed)) {}
+
+Automaton::Automaton(const AutomatonOptions& options, std::vector<Wiring> perceive, std::vector<Wiring> update)
+    : options_(checked(options)),
+      perceive_("perceive", std::move(perceive), options.kernels),
+      update_("update", std::move(update)) {
+  check_widths("perceive", perceive_.layers(), kPatch, options.perceive);
+  check_leaves(perceive_.layers().front());
+  check_widths("update", update_.layers(), options.update_inputs(), options.update);
 }
 
 void Automaton::add_parameters(Parameters& parameters, float start_logit) const {
-  const auto fill = [&](std::size_t tensor) {
-    const std::span<float> logits = parameters.values(tensor);
-    for (std::size_t i = static_cast<std::size_t>(Gate::kA); i < logits.size(); i += kGates) logits[i] = start_logit;
-  };
-  const auto extent = [](int n) { return static_cast<std::size_t>(n); };
-  for (std::size_t l = 0; l < perceive_.size(); ++l)
-    fill(parameters.add(fmt::format("perceive.{}", l),
-                        {extent(shape_.kernels), extent(perceive_[l].outputs()), extent(kGates)}));
-  for (std::size_t l = 0; l < update_.size(); ++l)
-    fill(parameters.add(fmt::format("update.{}", l), {extent(update_[l].outputs()), extent(kGates)}));
+  perceive_.add_parameters(parameters, start_logit);
+  update_.add_parameters(parameters, start_logit);
 }
 
-std::int32_t Automaton::perceive_gate(int kernel, int layer, int gate) const {
-  int before = 0;
-  for (int l = 0; l < layer; ++l) before += perceive_[l].outputs();
-  return before * shape_.kernels + kernel * perceive_[layer].outputs() + gate;
+Netlist harden(const Automaton& automaton, std::span<const float> logits) {
+  const int channels = automaton.options().channels;
+  Netlist netlist = empty_cell(channels);
+  const std::vector<Net> next = append_cell<Net>(
+      automaton, logits, [&](int position, int channel) { return patch_net(position, channel, channels); },
+      [&](Gate gate, Net a, Net b) { return netlist.add_gate(gate, a, b); });
+  for (int c = 0; c < channels; ++c) netlist.add_output(fmt::format("next{}", c), next[static_cast<std::size_t>(c)]);
+  return netlist;
 }
 
-std::int32_t Automaton::update_gate(int layer, int gate) const {
-  int before = shape_.kernels * perceive_gates();
-  for (int l = 0; l < layer; ++l) before += update_[l].outputs();
-  return before + gate;
+Netlist harden_folded(const Automaton& automaton, std::span<const float> logits) {
+  const int channels = automaton.options().channels;
+  Netlist netlist = empty_cell(channels);
+  FoldingBuilder builder(netlist.inputs.size());
+  const std::vector<FoldingBuilder::Value> next = append_cell<FoldingBuilder::Value>(
+      automaton, logits,
+      [&](int position, int channel) { return FoldingBuilder::input(patch_net(position, channel, channels)); },
+      [&](Gate gate, FoldingBuilder::Value a, FoldingBuilder::Value b) { return builder.add(gate, a, b); });
+  builder.finish(next, "next", netlist);
+  return netlist;
 }
 
 }  // namespace espalier

@@ -1,8 +1,10 @@
-// Hard evaluation of many boards at once: 64 boards a word, two words (128 boards) at a time.
-#include <algorithm>
+#include "models/lattice/hard_rollout.hpp"
 
+#include <fmt/format.h>
+
+#include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "models/lattice/hard_cell.hpp"
+#include "netlist/cell.hpp"
 
 namespace espalier {
 namespace {
@@ -52,11 +54,12 @@ int xor_form(Gate gate) {
 template <int kWords>
 class Simulation {
  public:
-  Simulation(const HardCell& cell, Boundary boundary, const BitBoards& shape, int first)
-      : cell_(cell), boundary_(boundary), shape_(shape), first_(first), values_(cell.first_op() + cell.ops.size()) {
-    values_[HardCell::kFalse] = Words<kWords>{};
-    values_[HardCell::kTrue] = ~Words<kWords>{};
-    find_inputs();
+  Simulation(const Netlist& cell, Boundary boundary, const BitBoards& shape, int first)
+      : cell_(cell), boundary_(boundary), shape_(shape), first_(first), values_(cell.nets()) {
+    const std::vector<bool> live = live_nets(cell);
+    for (int o = 0; o < kPatch; ++o)
+      for (int c = 0; c < shape.channels; ++c)
+        if (const Net net = patch_net(o, c, shape.channels); live[net]) inputs_.push_back({net, o, c});
     for (int gate = 0; gate < kGates; ++gate) {
       Function<kWords> f{};
       for (int k = 0; k < 4; ++k)
@@ -82,21 +85,9 @@ class Simulation {
 
  private:
   struct Input {
-    std::int32_t value;
+    Net net;
     int place, channel;
   };
-
-  void find_inputs() {
-    std::vector<char> used(cell_.first_op(), 0);
-    const auto mark = [&](std::int32_t v) {
-      if (v < cell_.first_op()) used[v] = 1;
-    };
-    for (const auto& op : cell_.ops) mark(op.a), mark(op.b);
-    for (const std::int32_t v : cell_.outputs) mark(v);
-    for (int o = 0; o < 9; ++o)
-      for (int c = 0; c < cell_.channels; ++c)
-        if (used[cell_.input(o, c)]) inputs_.push_back({cell_.input(o, c), o, c});
-  }
 
   void step(const std::vector<Words<kWords>>& now, std::vector<Words<kWords>>& next, int t, const FireBits& fire) {
     const int height = shape_.height, width = shape_.width, channels = shape_.channels;
@@ -105,12 +96,12 @@ class Simulation {
         const std::size_t at = static_cast<std::size_t>(y) * width + x;
         const Words<kWords>* patch[9];
         for (int o = 0; o < 9; ++o) patch[o] = now.data() + neighbour(y + o / 3 - 1, x + o % 3 - 1) * channels;
-        for (const Input& input : inputs_) values_[input.value] = patch[input.place][input.channel];
-        Words<kWords>* result = values_.data() + cell_.first_op();
-        for (const HardCell::Op& op : cell_.ops)
-          *result++ = functions_[static_cast<int>(op.gate)](values_[op.a], values_[op.b]);
+        for (const Input& input : inputs_) values_[input.net] = patch[input.place][input.channel];
+        Words<kWords>* result = values_.data() + cell_.inputs.size();
+        for (const NetlistGate& g : cell_.gates)
+          *result++ = functions_[static_cast<int>(g.gate)](values_[g.a], values_[g.b]);
         for (int c = 0; c < channels; ++c) {
-          Words<kWords> value = values_[cell_.outputs[c]];
+          Words<kWords> value = values_[cell_.outputs[c].net];
           if (!fire.empty()) {
             Words<kWords> mask;
             const std::size_t mask_at = (static_cast<std::size_t>(t) * height * width + at) * shape_.words() + first_;
@@ -133,7 +124,7 @@ class Simulation {
     return static_cast<std::size_t>(y) * width + x;
   }
 
-  const HardCell& cell_;
+  const Netlist& cell_;
   Boundary boundary_;
   const BitBoards& shape_;
   int first_;
@@ -167,10 +158,13 @@ FireBits draw_fire_bits(const BitBoards& boards, int steps, double rate, std::ui
   return fire;
 }
 
-BitBoards hard_rollout(const HardCell& cell, Boundary boundary, const BitBoards& start, int steps, const FireBits& fire,
+BitBoards hard_rollout(const Netlist& cell, Boundary boundary, const BitBoards& start, int steps, const FireBits& fire,
                        const ThreadPool& pool) {
+  if (cell_channels(cell) != start.channels)
+    fail("hard rollout", fmt::format("a cell of {} channels", cell_channels(cell)),
+         fmt::format("{}, those of the boards", start.channels));
   BitBoards out(start.samples, start.height, start.width, start.channels);
-  const double op_ns = 3.0 * static_cast<double>(cell.ops.size() + 20) * start.height * start.width * steps;
+  const double op_ns = 3.0 * static_cast<double>(cell.gates.size() + 20) * start.height * start.width * steps;
   pool.for_chunks(static_cast<std::size_t>(start.words()), 2, op_ns / 2, [&](Chunk chunk) {
     if (chunk.end - chunk.begin == 2) {
       Simulation<2>(cell, boundary, start, static_cast<int>(chunk.begin)).run(start, steps, fire, out);

@@ -59,28 +59,28 @@ struct LanePrototype::Block {
   std::vector<Row> dpatch, dperceive, dupdate;
 };
 
-LanePrototype::LanePrototype(const Automaton& automaton, const RolloutShape& shape, std::vector<float> coefficients)
+LanePrototype::LanePrototype(const Automaton& automaton, const RolloutOptions& options, std::vector<float> coefficients)
     : automaton_(automaton),
-      shape_(shape),
+      options_(options),
       coefficients_(std::move(coefficients)),
-      channels_(automaton.shape().channels),
-      cells_(shape.batch * shape.height * shape.width),
+      channels_(automaton.options().channels),
+      cells_(options.batch * options.height * options.width),
       neighbour_(static_cast<std::size_t>(9) * cells_),
-      grids_(static_cast<std::size_t>(shape.steps + 1) * channels_ * cells_) {
-  const int h = shape.height, w = shape.width;
+      grids_(static_cast<std::size_t>(options.steps + 1) * channels_ * cells_) {
+  const int h = options.height, w = options.width;
   for (int o = 0; o < 9; ++o)
     for (int cell = 0; cell < cells_; ++cell) {
       int y = cell / w % h + o / 3 - 1, x = cell % w + o % 3 - 1;
       const bool outside = y < 0 || y >= h || x < 0 || x >= w;
       y = (y + h) % h, x = (x + w) % w;
       neighbour_[static_cast<std::size_t>(o) * cells_ + cell] =
-          outside && automaton.shape().boundary == Boundary::kZero ? -1 : (cell / (h * w) * h + y) * w + x;
+          outside && automaton.options().boundary == Boundary::kZero ? -1 : (cell / (h * w) * h + y) * w + x;
     }
 }
 
 void LanePrototype::forward(const float* grid, int first, Block& block) const {
-  const AutomatonShape& s = automaton_.shape();
-  const int gates = automaton_.perceive_gates();
+  const AutomatonOptions& s = automaton_.options();
+  const int gates = automaton_.perceive().gates_per_copy();
   block.cells = std::min(kLanes, cells_ - first);
   for (int c = 0; c < channels_; ++c)
     for (int o = 0; o < 9; ++o)
@@ -94,30 +94,31 @@ void LanePrototype::forward(const float* grid, int first, Block& block) const {
       const Row* in = &block.patch[c * 9];
       Row* out = &block.perceive[(c * s.kernels + k) * gates];
       for (int l = 0; l < static_cast<int>(s.perceive.size()); ++l) {
-        layer_forward(automaton_.perceive()[l], &coefficients_[4 * automaton_.perceive_gate(k, l, 0)], in, out);
+        layer_forward(automaton_.perceive().layers()[l], &coefficients_[4 * automaton_.perceive().gate_number(k, l, 0)],
+                      in, out);
         in = out;
-        out += automaton_.perceive()[l].outputs();
+        out += automaton_.perceive().layers()[l].outputs();
       }
       for (int o = 0; o < s.perceive_outputs(); ++o) block.update[s.update_row(c, o, k)] = in[o];
     }
   }
   Row* in = block.update.data();
   for (int l = 0; l < static_cast<int>(s.update.size()); ++l) {
-    Row* out = in + automaton_.update()[l].inputs;
-    layer_forward(automaton_.update()[l], &coefficients_[4 * automaton_.update_gate(l, 0)], in, out);
+    Row* out = in + automaton_.update().layers()[l].inputs;
+    layer_forward(automaton_.update().layers()[l], &coefficients_[4 * automaton_.update_gate(l, 0)], in, out);
     in = out;
   }
 }
 
 void LanePrototype::backward(int first, const float* dnext, Block& block, float* dgrid, float* dc) const {
-  const AutomatonShape& s = automaton_.shape();
-  const int gates = automaton_.perceive_gates();
+  const AutomatonOptions& s = automaton_.options();
+  const int gates = automaton_.perceive().gates_per_copy();
   for (auto* rows : {&block.dpatch, &block.dperceive, &block.dupdate}) std::fill(rows->begin(), rows->end(), Row{});
   Row* dout = &block.dupdate[block.dupdate.size() - channels_];
   for (int c = 0; c < channels_; ++c)
     for (int i = 0; i < block.cells; ++i) dout[c][i] = dnext[static_cast<std::size_t>(c) * cells_ + first + i];
   for (int l = static_cast<int>(s.update.size()) - 1; l >= 0; --l) {
-    const Wiring& w = automaton_.update()[l];
+    const Wiring& w = automaton_.update().layers()[l];
     Row* din = dout - w.inputs;
     const int gate = automaton_.update_gate(l, 0);
     layer_backward(w, &coefficients_[4 * gate], &block.update[din - block.dupdate.data()], dout, din, dc + 4 * gate);
@@ -131,8 +132,8 @@ void LanePrototype::backward(int first, const float* dnext, Block& block, float*
       int start = gates - s.perceive_outputs();
       for (int o = 0; o < s.perceive_outputs(); ++o) dvalues[start + o] = block.dupdate[s.update_row(c, o, k)];
       for (int l = static_cast<int>(s.perceive.size()) - 1; l >= 0; --l) {
-        const Wiring& w = automaton_.perceive()[l];
-        const int below = l ? start - w.inputs : 0, gate = automaton_.perceive_gate(k, l, 0);
+        const Wiring& w = automaton_.perceive().layers()[l];
+        const int below = l ? start - w.inputs : 0, gate = automaton_.perceive().gate_number(k, l, 0);
         layer_backward(w, &coefficients_[4 * gate], l ? values + below : &block.patch[c * 9], dvalues + start,
                        l ? dvalues + below : &block.dpatch[c * 9], dc + 4 * gate);
         start = below;
@@ -149,20 +150,20 @@ void LanePrototype::backward(int first, const float* dnext, Block& block, float*
 double LanePrototype::epoch(std::span<const float> initial, std::span<const float> target, int loss_channels,
                             std::vector<float>& dc) {
   const std::size_t size = static_cast<std::size_t>(channels_) * cells_;
-  const int board = shape_.height * shape_.width;
+  const int board = options_.height * options_.width;
   Block block;
   block.patch = std::vector<Row>(channels_ * 9);
-  block.perceive =
-      std::vector<Row>(static_cast<std::size_t>(channels_) * automaton_.shape().kernels * automaton_.perceive_gates());
-  block.update = std::vector<Row>(automaton_.shape().update_inputs() + automaton_.update_gates());
+  block.perceive = std::vector<Row>(static_cast<std::size_t>(channels_) * automaton_.options().kernels *
+                                    automaton_.perceive().gates_per_copy());
+  block.update = std::vector<Row>(automaton_.options().update_inputs() + automaton_.update().gates());
   block.dpatch = std::vector<Row>(block.patch.size());
   block.dperceive = std::vector<Row>(block.perceive.size());
   block.dupdate = std::vector<Row>(block.update.size());
-  for (int n = 0; n < shape_.batch; ++n)
+  for (int n = 0; n < options_.batch; ++n)
     for (int c = 0; c < channels_; ++c)
       std::copy_n(&initial[static_cast<std::size_t>(n * channels_ + c) * board], board,
                   grid(0) + c * cells_ + n * board);
-  for (int t = 0; t < shape_.steps; ++t)
+  for (int t = 0; t < options_.steps; ++t)
     for (int first = 0; first < cells_; first += kLanes) {
       forward(grid(t), first, block);
       for (int c = 0; c < channels_; ++c)
@@ -171,16 +172,16 @@ double LanePrototype::epoch(std::span<const float> initial, std::span<const floa
     }
   std::vector<float> dstate(size, 0.0f);
   double loss = 0;
-  for (int n = 0; n < shape_.batch; ++n)
+  for (int n = 0; n < options_.batch; ++n)
     for (int c = 0; c < loss_channels; ++c)
       for (int i = 0; i < board; ++i) {
         const std::size_t at = static_cast<std::size_t>(c) * cells_ + n * board + i;
         const float error =
-            grid(shape_.steps)[at] - target[static_cast<std::size_t>(n * loss_channels + c) * board + i];
+            grid(options_.steps)[at] - target[static_cast<std::size_t>(n * loss_channels + c) * board + i];
         dstate[at] = 2 * error;
         loss += static_cast<double>(error) * error;
       }
-  for (int t = shape_.steps - 1; t >= 0; --t) {
+  for (int t = options_.steps - 1; t >= 0; --t) {
     std::vector<float> before(size, 0.0f);
     for (int first = 0; first < cells_; first += kLanes) {
       forward(grid(t), first, block);

@@ -5,14 +5,14 @@
 #include <span>
 #include <vector>
 
-#include "espalier/rollout.hpp"
+#include "espalier/logic_automaton.hpp"
 
 namespace espalier::reference {
 
 class LanePrototype {
  public:
   // coefficients: [gates][4] in the order of the parameters.
-  LanePrototype(const Automaton& automaton, const RolloutShape& shape, std::vector<float> coefficients);
+  LanePrototype(const Automaton& automaton, const RolloutOptions& options, std::vector<float> coefficients);
 
   // One rollout and its back-propagation: returns the loss and adds to dc, [gates][4].
   //   initial: [batch][C][H][W]   target: [batch][loss_channels][H][W]
@@ -26,8 +26,8 @@ class LanePrototype {
   void forward(const float* grid, int first, Block& block) const;
   void backward(int first, const float* dnext, Block& block, float* dgrid, float* dc) const;
 
-  const Automaton& automaton_;
-  RolloutShape shape_;
+  Automaton automaton_;
+  RolloutOptions options_;
   std::vector<float> coefficients_;
   int channels_, cells_;
   std::vector<int> neighbour_;  // [9][cells], -1 outside

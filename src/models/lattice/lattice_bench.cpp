@@ -25,7 +25,7 @@ struct StepWork {
 
 StepWork step_work(const RunConfig& config) {
   const auto objective = objective_of(config);
-  const RolloutShape& r = objective->options().rollout;
+  const RolloutOptions& r = objective->options().rollout;
   const double cells = static_cast<double>(r.batch) * r.height * r.width;
   // The grids of all steps are written once and read once; each weight, moment and gradient likewise.
   const double states = cells * objective->options().automaton.channels * (r.steps + 1.0);
@@ -55,7 +55,7 @@ BenchReference plain_lanes() {
   const RunConfig config = configure("checkerboard");
   const std::shared_ptr<LatticeObjective> objective = objective_of(config);
   const Automaton& automaton = objective->automaton();
-  const RolloutShape& r = objective->options().rollout;
+  const RolloutOptions& r = objective->options().rollout;
   std::vector<float> coefficients;
   const std::span<const float> logits = objective->parameters().values();
   for (std::size_t at = 0; at < logits.size(); at += kGates) {
@@ -64,7 +64,7 @@ BenchReference plain_lanes() {
   }
   const auto plain = std::make_shared<reference::LanePrototype>(automaton, r, coefficients);
   const std::size_t cells = static_cast<std::size_t>(r.batch) * r.height * r.width;
-  std::vector<float> initial(cells * automaton.shape().channels), target(cells);
+  std::vector<float> initial(cells * automaton.options().channels), target(cells);
   objective->data().draw(0, initial, target);
   return {step_work(config).gates, [=, size = coefficients.size()] {
             std::vector<float> dc(size, 0.0f);
@@ -82,7 +82,7 @@ BenchCase hard_case() {
             std::vector<float> logits(objective->parameters().num_parameters());
             const Random random(1, Purpose::kTrial);
             for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = random.normal(i);
-            const auto cell = std::make_shared<HardCell>(harden(objective->automaton(), logits));
+            const auto cell = std::make_shared<Netlist>(harden_folded(objective->automaton(), logits));
             const auto roll = [objective, cell](const ThreadPool& pool) {
               return hard_rollout(*cell, objective->options().automaton.boundary, objective->data().validation,
                                   objective->options().rollout.steps, {}, pool);

@@ -19,7 +19,6 @@ constexpr int kValidationBoards = 200;  // of tasks that start from noise
 constexpr int kStoredPairs = 1024;      // of a model that learned from given boards
 constexpr double kTrialFireRate = 0.6;
 constexpr std::size_t kDeadSide = 20, kResetSide = 10;
-constexpr std::uint32_t kTrialFire = 0xfffffffe;  // a fire stream that neither training nor its validation uses
 
 // What a trial starts from and compares with, on a board of any size.
 struct Stage {
@@ -104,7 +103,7 @@ BoardState noise(int channels, int height, int width, std::uint64_t seed) {
   return state;
 }
 
-void check_size(const char* goal, const RolloutShape& r, int height, int width) {
+void check_size(const char* goal, const RolloutOptions& r, int height, int width) {
   if (height != r.height || width != r.width)
     fail(goal, fmt::format("a target of {} x {}", height, width),
          fmt::format("{} x {}, the size of the grid", r.height, r.width),
@@ -125,13 +124,13 @@ class RuleGoal : public LatticeGoal {
   std::string name() const override { return name_; }
   int loss_channels() const override { return 1; }
 
-  void fit(RolloutShape& r, int) const override {
+  void fit(RolloutOptions& r, int) const override {
     if (r.height != 3 || r.width != 3 || r.steps != 1)
       fail("rule", fmt::format("a grid of {} x {} and {} steps", r.height, r.width, r.steps), "3 x 3 and 1 step",
            "a rule is learned from all 512 neighbourhoods; run the model on any size afterwards");
   }
 
-  LatticeData data(const RolloutShape& r, int channels, std::uint64_t seed) const override {
+  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
     LatticeData data;
     data.validation = BitBoards(kRuleBoards, 3, 3, channels);
     data.validation_target = BitBoards(kRuleBoards, 3, 3, 1);
@@ -156,12 +155,12 @@ class RuleGoal : public LatticeGoal {
     return data;
   }
 
-  BoardState start(const RolloutShape&, int channels, int height, int width, std::uint64_t seed) const override {
+  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed) const override {
     BoardState state = noise(channels, height, width, seed);
     std::fill(state.values.begin() + static_cast<std::ptrdiff_t>(height) * width, state.values.end(), 0.0f);
     return state;
   }
-  View view(const RolloutShape&) const override { return {64, 64, 100}; }
+  View view(const RolloutOptions&) const override { return {64, 64, 100}; }
 
   // On a large periodic board for many steps, cell by cell against the rule itself.
   std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
@@ -214,9 +213,9 @@ class CheckerboardGoal : public LatticeGoal {
   std::string kind() const override { return "checkerboard"; }
   std::string name() const override { return "checkerboard"; }
   int loss_channels() const override { return 1; }
-  void fit(RolloutShape&, int) const override {}
+  void fit(RolloutOptions&, int) const override {}
 
-  LatticeData data(const RolloutShape& r, int channels, std::uint64_t seed) const override {
+  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
     LatticeData data;
     data.validation = BitBoards(kValidationBoards, r.height, r.width, channels);
     data.validation_target = BitBoards(kValidationBoards, r.height, r.width, 1);
@@ -237,11 +236,11 @@ class CheckerboardGoal : public LatticeGoal {
     return data;
   }
 
-  BoardState start(const RolloutShape&, int channels, int height, int width, std::uint64_t seed) const override {
+  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed) const override {
     return noise(channels, height, width, seed);
   }
   // Twice the trained steps show that it stays.
-  View view(const RolloutShape& r) const override {
+  View view(const RolloutOptions& r) const override {
     return {r.height, r.width, 2 * static_cast<std::uint64_t>(r.steps)};
   }
 
@@ -271,7 +270,7 @@ class PictureGoal : public LatticeGoal {
   std::string name() const override { return fmt::format("picture of {} x {}", target_.height, target_.width); }
   int loss_channels() const override { return target_.channels; }
 
-  void fit(RolloutShape& r, int channels) const override {
+  void fit(RolloutOptions& r, int channels) const override {
     if (r.height == 0) r.height = target_.height;
     if (r.width == 0) r.width = target_.width;
     check_size("picture", r, target_.height, target_.width);
@@ -284,7 +283,7 @@ class PictureGoal : public LatticeGoal {
            "both a row and a column, or -1 for both");
   }
 
-  LatticeData data(const RolloutShape& r, int channels, std::uint64_t) const override {
+  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t) const override {
     LatticeData data;
     data.validation = BitBoards(1, r.height, r.width, channels);
     data.validation_target = BitBoards(1, r.height, r.width, target_.channels);
@@ -306,7 +305,7 @@ class PictureGoal : public LatticeGoal {
   }
 
   // The living cell in the same place relative to the middle as in training.
-  BoardState start(const RolloutShape& trained, int channels, int height, int width, std::uint64_t) const override {
+  BoardState start(const RolloutOptions& trained, int channels, int height, int width, std::uint64_t) const override {
     BoardState state(channels, height, width);
     const int y = seed_row_ + (height - trained.height) / 2, x = seed_column_ + (width - trained.width) / 2;
     if (seed_row_ >= 0 && y >= 0 && y < height && x >= 0 && x < width)
@@ -314,7 +313,7 @@ class PictureGoal : public LatticeGoal {
     return state;
   }
   // It is judged after its trained steps and need not last.
-  View view(const RolloutShape& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
+  View view(const RolloutOptions& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
 
   std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
                             const ThreadPool& pool) const override {
@@ -370,14 +369,14 @@ class BoardsGoal : public LatticeGoal {
   std::string name() const override { return pairs_.name; }
   int loss_channels() const override { return pairs_.target_channels; }
 
-  void fit(RolloutShape& r, int channels) const override {
+  void fit(RolloutOptions& r, int channels) const override {
     if (r.height == 0) r.height = pairs_.height;
     if (r.width == 0) r.width = pairs_.width;
     check_size("boards", r, pairs_.height, pairs_.width);
     check_channels("boards", channels, std::max(pairs_.start_channels, pairs_.target_channels));
   }
 
-  LatticeData data(const RolloutShape& r, int channels, std::uint64_t seed) const override {
+  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
     const Split split = split_pairs(seed);
     LatticeData data;
     const auto count = static_cast<int>(split.validation.size());
@@ -412,7 +411,7 @@ class BoardsGoal : public LatticeGoal {
   }
 
   // One of the given starts, in the middle.
-  BoardState start(const RolloutShape&, int channels, int height, int width, std::uint64_t seed) const override {
+  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed) const override {
     BoardState state(channels, height, width);
     const auto pair = static_cast<int>(seed % static_cast<std::uint64_t>(pairs_.count));
     const int top = (height - pairs_.height) / 2, left = (width - pairs_.width) / 2;
@@ -422,7 +421,7 @@ class BoardsGoal : public LatticeGoal {
           for (int c = 0; c < pairs_.start_channels; ++c) state.at(c, top + y, left + x) = start_bit(pair, y, x, c);
     return state;
   }
-  View view(const RolloutShape& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
+  View view(const RolloutOptions& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
   std::vector<Trial> trials(const LatticeModel&, const TrialOptions&, const ThreadPool&) const override { return {}; }
 
   // Of many pairs the first stand for all: a model file is no place for a data set.
@@ -547,10 +546,10 @@ BitScore compare_boards(const BitBoards& got, const BitBoards& target) {
 }
 
 std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options, const ThreadPool& pool) {
-  const RolloutShape& r = m.rollout();
+  const RolloutOptions& r = m.rollout();
   const LatticeData data = m.goal().data(r, m.channels(), m.seed());
-  const FireBits fire = draw_fire_bits(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFire);
-  const BitBoards out = hard_rollout(harden(m.automaton(), m.parameters().values()), m.automaton().shape().boundary,
+  const FireBits fire = draw_fire_bits(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFireStep);
+  const BitBoards out = hard_rollout(harden_folded(m.automaton(), m.parameters().values()), m.automaton().options().boundary,
                                      data.validation, r.steps, fire, pool);
   const BitScore score = compare_boards(out, data.validation_target);
   std::vector<Trial> trials{

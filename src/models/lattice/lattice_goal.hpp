@@ -11,9 +11,9 @@
 
 #include "base/life_rule.hpp"
 #include "base/pattern.hpp"
-#include "espalier/rollout.hpp"
+#include "espalier/logic_automaton.hpp"
 #include "espalier/safetensors.hpp"
-#include "models/lattice/hard_cell.hpp"
+#include "models/lattice/hard_rollout.hpp"
 
 namespace espalier {
 
@@ -58,18 +58,18 @@ class LatticeGoal {
   virtual std::string name() const = 0;  // for people: "B3/S23", "checkerboard", "picture of 20 x 20"
   virtual int loss_channels() const = 0;
   // Puts sizes that follow from the goal into the rollout, and refuses what cannot be learned.
-  virtual void fit(RolloutShape& rollout, int channels) const = 0;
-  virtual LatticeData data(const RolloutShape& rollout, int channels, std::uint64_t seed) const = 0;
+  virtual void fit(RolloutOptions& rollout, int channels) const = 0;
+  virtual LatticeData data(const RolloutOptions& rollout, int channels, std::uint64_t seed) const = 0;
 
   // Where a run starts, on a board of any size; `trained` is the rollout of the training.
-  virtual BoardState start(const RolloutShape& trained, int channels, int height, int width,
+  virtual BoardState start(const RolloutOptions& trained, int channels, int height, int width,
                            std::uint64_t seed) const = 0;
   // The board and the number of steps on which it is best looked at.
   struct View {
     int height, width;
     std::uint64_t steps;
   };
-  virtual View view(const RolloutShape& trained) const = 0;
+  virtual View view(const RolloutOptions& trained) const = 0;
   // Beyond the validation, which every model gets.
   virtual std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
                                     const ThreadPool& pool) const = 0;

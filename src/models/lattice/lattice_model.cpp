@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.hpp"
 #include "espalier/error.hpp"
 #include "espalier/simplify.hpp"
-#include "netlist/cell.hpp"
+#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 namespace {
@@ -23,15 +25,15 @@ std::vector<Wiring> read_wiring(const SafetensorsFile& file, const char* part, s
   return wirings;
 }
 
-Fields stored_fields(AutomatonShape& automaton, RolloutShape& rollout) {
+Fields stored_fields(AutomatonOptions& automaton, RolloutOptions& rollout) {
   Fields fields = fields_of(automaton);
   fields.append(fields_of(rollout));
   return fields;
 }
 
 struct Stored {
-  AutomatonShape automaton;
-  RolloutShape rollout;
+  AutomatonOptions automaton;
+  RolloutOptions rollout;
   std::shared_ptr<const LatticeGoal> goal;
   std::uint64_t seed = 1;
 };
@@ -72,7 +74,7 @@ Stored read_options_1(const SafetensorsFile& file, const std::string& name) {
 
 }  // namespace
 
-LatticeModel::LatticeModel(Automaton automaton, const RolloutShape& rollout, std::shared_ptr<const LatticeGoal> goal,
+LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, std::shared_ptr<const LatticeGoal> goal,
                            std::span<const float> weights, std::uint64_t seed)
     : automaton_(std::move(automaton)), rollout_(rollout), goal_(std::move(goal)), seed_(seed) {
   automaton_.add_parameters(parameters_, 0);
@@ -84,8 +86,8 @@ LatticeModel::LatticeModel(Automaton automaton, const RolloutShape& rollout, std
 
 std::unique_ptr<LatticeModel> LatticeModel::load(const SafetensorsFile& file, const std::string& name) {
   Stored stored = file.metadata.contains("goal") ? read_options(file) : read_options_1(file, name);
-  const AutomatonShape& shape = stored.automaton;
-  check_grid(stored.rollout.batch, stored.rollout.height, stored.rollout.width);
+  const AutomatonOptions& shape = stored.automaton;
+  check_rollout(stored.rollout, stored.automaton.channels);
   Automaton automaton(shape, read_wiring(file, "perceive", shape.perceive.size(), 9),
                       read_wiring(file, "update", shape.update.size(), shape.update_inputs()));
   Parameters parameters;
@@ -96,8 +98,8 @@ std::unique_ptr<LatticeModel> LatticeModel::load(const SafetensorsFile& file, co
 }
 
 void LatticeModel::describe(SafetensorsFile& file) const {
-  AutomatonShape automaton = automaton_.shape();
-  RolloutShape rollout = rollout_;
+  AutomatonOptions automaton = automaton_.options();
+  RolloutOptions rollout = rollout_;
   const Fields fields = stored_fields(automaton, rollout);
   for (const Field& field : fields.list()) file.metadata[kOption + field.name()] = field.text();
   file.metadata["seed"] = std::to_string(seed_);
@@ -108,10 +110,10 @@ void LatticeModel::describe(SafetensorsFile& file) const {
     file.add(name + ".a", shape, std::span<const std::int32_t>(w.a));
     file.add(name + ".b", shape, std::span<const std::int32_t>(w.b));
   };
-  for (std::size_t l = 0; l < automaton_.perceive().size(); ++l)
-    add(fmt::format("wiring.perceive.{}", l), automaton_.perceive()[l]);
-  for (std::size_t l = 0; l < automaton_.update().size(); ++l)
-    add(fmt::format("wiring.update.{}", l), automaton_.update()[l]);
+  for (std::size_t l = 0; l < automaton_.perceive().layers().size(); ++l)
+    add(fmt::format("wiring.perceive.{}", l), automaton_.perceive().layers()[l]);
+  for (std::size_t l = 0; l < automaton_.update().layers().size(); ++l)
+    add(fmt::format("wiring.update.{}", l), automaton_.update().layers()[l]);
 }
 
 Facts LatticeModel::facts() const {
@@ -121,30 +123,14 @@ Facts LatticeModel::facts() const {
           {"channels", whole(channels())},
           {"gates", whole(counts.raw)},
           {"active_gates", whole(counts.active)},
-          {"live_gates", whole(harden(automaton_, parameters_.values()).ops.size())}};
+          {"live_gates", whole(live_gates(harden_folded(automaton_, parameters_.values())))}};
 }
 
-Netlist LatticeModel::raw_cell() const {
-  const auto choice = [&](std::int32_t gate) {
-    return hard_choice(&parameters_.values()[static_cast<std::size_t>(gate) * kGates]);
-  };
-  const AutomatonShape& shape = automaton_.shape();
-  AutomatonLogic logic{shape.channels, automaton_.perceive(), {}, automaton_.update(), {}};
-  for (int k = 0; k < shape.kernels; ++k) {
-    logic.kernels.emplace_back();
-    for (int l = 0; l < static_cast<int>(automaton_.perceive().size()); ++l) {
-      logic.kernels.back().emplace_back();
-      for (int g = 0; g < automaton_.perceive()[l].outputs(); ++g)
-        logic.kernels.back().back().push_back(choice(automaton_.perceive_gate(k, l, g)));
-    }
-  }
-  for (int l = 0; l < static_cast<int>(automaton_.update().size()); ++l) {
-    logic.update_gates.emplace_back();
-    for (int g = 0; g < automaton_.update()[l].outputs(); ++g)
-      logic.update_gates.back().push_back(choice(automaton_.update_gate(l, g)));
-  }
-  return cell_netlist(logic);
+long live_gates(const Netlist& cell) {
+  return std::ranges::count_if(cell.gates, [](const NetlistGate& g) { return !is_constant(g.gate); });
 }
+
+Netlist LatticeModel::raw_cell() const { return harden(automaton_, parameters_.values()); }
 
 Netlist LatticeModel::quick_cell() const {
   SimplifyOptions options;

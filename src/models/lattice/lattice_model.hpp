@@ -4,14 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "espalier/automaton.hpp"
 #include "espalier/image.hpp"
 #include "espalier/model.hpp"
 #include "espalier/netlist.hpp"
-#include "espalier/rollout.hpp"
+#include "espalier/logic_automaton.hpp"
 #include "espalier/simulator.hpp"
 #include "models/lattice/lattice_goal.hpp"
-#include "models/lattice/lattice_options.hpp"
 
 namespace espalier {
 
@@ -20,7 +18,7 @@ class LatticeModel : public Model {
   static constexpr const char* kKind = "logic automaton";
 
   // `rollout` is that of the training. Weights: all logits, in the order of the automaton's parameters.
-  LatticeModel(Automaton automaton, const RolloutShape& rollout, std::shared_ptr<const LatticeGoal> goal,
+  LatticeModel(Automaton automaton, const RolloutOptions& rollout, std::shared_ptr<const LatticeGoal> goal,
                std::span<const float> weights, std::uint64_t seed);
   static std::unique_ptr<LatticeModel> load(const SafetensorsFile& file, const std::string& name);
 
@@ -31,11 +29,11 @@ class LatticeModel : public Model {
   Facts facts() const override;
 
   const Automaton& automaton() const { return automaton_; }
-  const RolloutShape& rollout() const { return rollout_; }
+  const RolloutOptions& rollout() const { return rollout_; }
   const LatticeGoal& goal() const { return *goal_; }
   std::uint64_t seed() const { return seed_; }  // of the training: its validation boards are drawn from it
-  bool periodic() const { return automaton_.shape().boundary == Boundary::kPeriodic; }
-  int channels() const { return automaton_.shape().channels; }
+  bool periodic() const { return automaton_.options().boundary == Boundary::kPeriodic; }
+  int channels() const { return automaton_.options().channels; }
 
   // The hardened cell, every gate as trained.
   Netlist raw_cell() const;
@@ -47,7 +45,7 @@ class LatticeModel : public Model {
 
  private:
   Automaton automaton_;
-  RolloutShape rollout_;
+  RolloutOptions rollout_;
   std::shared_ptr<const LatticeGoal> goal_;
   Parameters parameters_;
   std::uint64_t seed_;
@@ -63,6 +61,9 @@ class Stepper {
 };
 std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, const BoardState& start,
                                       const SimulatorOptions& options, bool soft);
+
+// Of a folded cell, without the constants that outputs read.
+long live_gates(const Netlist& cell);
 
 // The loss channels: one as black and white, three as red, green and blue.
 Image view_board(const LatticeModel& model, const BoardState& state);

@@ -10,8 +10,6 @@
 namespace espalier {
 namespace {
 
-constexpr std::uint32_t kValidationFire = 0xffffffff;  // a fire stream that no training step uses
-
 constexpr float kHardLogit = 60;  // e^-60 is nothing beside 1, yet no denormal
 constexpr float kHardGap = 25;    // even after weight decay has worn the logit down for thousands of steps
 
@@ -82,7 +80,6 @@ Fields fields_of(LatticeOptions& o) {
 LatticeObjective::LatticeObjective(LatticeOptions options, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed)
     : options_([&] {
         goal->fit(options.rollout, options.automaton.channels);
-        check_grid(options.rollout.batch, options.rollout.height, options.rollout.width);
         check_rollout(options.rollout, options.automaton.channels);  // before data take time and memory
         return std::move(options);
       }()),
@@ -90,15 +87,13 @@ LatticeObjective::LatticeObjective(LatticeOptions options, std::shared_ptr<const
       seed_(seed),
       data_(goal_->data(options_.rollout, options_.automaton.channels, seed)),
       automaton_(options_.automaton, seed),
-      gates_(automaton_),
-      rollout_(gates_, options_.rollout) {
+      rollout_(automaton_, options_.rollout) {
   automaton_.add_parameters(parameters_, options_.recipe.start_logit);
-  const RolloutShape& r = options_.rollout;
+  const RolloutOptions& r = options_.rollout;
   const std::size_t cells = static_cast<std::size_t>(r.batch) * r.height * r.width;
   initial_.resize(cells * options_.automaton.channels);
   target_.resize(cells * goal_->loss_channels());
-  dc_.resize(static_cast<std::size_t>(gates_.gates()) * 4);
-  validation_fire_ = draw_fire_bits(data_.validation, r.steps, r.fire_rate, seed, kValidationFire);
+  validation_fire_ = draw_fire_bits(data_.validation, r.steps, r.fire_rate, seed, kValidationFireStep);
 }
 
 void LatticeObjective::begin_step(std::uint64_t step, double progress, double last_loss) {
@@ -125,13 +120,12 @@ double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool,
   data_.draw(batch, initial_, target_);
   book(phases.data);
   if (options_.reference) return accumulate_reference(batch, pool, phases);
-  gates_.forward(parameters_, choice_, pool);
+  rollout_.soften(parameters_.values(), choice_, pool);
   rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
   const double loss = rollout_.loss(target_, goal_->loss_channels(), pool);
   book(phases.forward);
-  std::fill(dc_.begin(), dc_.end(), 0.0f);
-  rollout_.backward(dc_, pool);
-  gates_.backward(dc_.data(), parameters_, pool);
+  rollout_.backward(pool);
+  rollout_.add_gradients(parameters_.gradients(), pool);
   book(phases.backward);
   return loss;
 }
@@ -156,7 +150,7 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
 }
 
 Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
-  const HardCell cell = harden(automaton_, parameters_.values());
+  const Netlist cell = harden_folded(automaton_, parameters_.values());
   const BitBoards out =
       hard_rollout(cell, options_.automaton.boundary, data_.validation, options_.rollout.steps, validation_fire_, pool);
   const BitScore score = compare_boards(out, data_.validation_target);
@@ -164,7 +158,7 @@ Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
   return {score.fraction,
           score.all,
           score.wrong_per_board,
-          {{"active_gates", static_cast<double>(counts.active)}, {"live_gates", static_cast<double>(cell.ops.size())}}};
+          {{"active_gates", static_cast<double>(counts.active)}, {"live_gates", static_cast<double>(live_gates(cell))}}};
 }
 
 std::unique_ptr<Model> LatticeObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {

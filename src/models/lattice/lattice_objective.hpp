@@ -6,7 +6,6 @@
 
 #include "models/lattice/lattice_goal.hpp"
 #include "models/lattice/lattice_model.hpp"
-#include "models/lattice/soft_gates.hpp"
 
 namespace espalier {
 
@@ -26,8 +25,8 @@ struct LatticeRecipe {
 Fields fields_of(LatticeRecipe& recipe);
 
 struct LatticeOptions {
-  AutomatonShape automaton;
-  RolloutShape rollout;
+  AutomatonOptions automaton;
+  RolloutOptions rollout;
   LatticeRecipe recipe;
   bool reference = false;  // the plain sequential code instead of the fast one
 };
@@ -57,11 +56,10 @@ class LatticeObjective : public Objective {
   LatticeData data_;
   Automaton automaton_;
   Parameters parameters_;
-  SoftGates gates_;
   Rollout rollout_;
   SoftChoice choice_;
   FireBits validation_fire_;
-  std::vector<float> initial_, target_, dc_;
+  std::vector<float> initial_, target_;
 };
 
 }  // namespace espalier

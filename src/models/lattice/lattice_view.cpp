@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "models/lattice/lattice_model.hpp"
-#include "models/lattice/soft_gates.hpp"
 #include "netlist/fire_mask.hpp"
 
 namespace espalier {
@@ -39,9 +38,8 @@ class SoftStepper : public Stepper {
   SoftStepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options)
       : options_(options),
         state_(start),
-        gates_(model.automaton()),
-        rollout_(gates_, {1, start.height, start.width, 1, 1.0f}) {
-    gates_.forward(model.parameters(), {}, ThreadPool(1));
+        rollout_(model.automaton(), {1, start.height, start.width, 1, 1.0f}) {
+    rollout_.soften(model.parameters().values(), {}, ThreadPool(1));
   }
 
   void advance(std::uint64_t steps, const ThreadPool& pool) override {
@@ -72,7 +70,6 @@ class SoftStepper : public Stepper {
 
   SimulatorOptions options_;
   BoardState state_;
-  SoftGates gates_;
   Rollout rollout_;
   std::uint64_t step_ = 0;
 };

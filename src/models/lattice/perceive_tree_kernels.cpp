@@ -1,4 +1,4 @@
-#include "models/lattice/perceive_tree.hpp"
+#include "models/lattice/perception.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "models/lattice/perceive_tree_kernels.cpp"
@@ -37,7 +37,7 @@ HWY_INLINE void store(const Values& values, float* HWY_RESTRICT to) {
   for (int i = 0; i < kVectors; ++i) hn::Store(values[i], Tag(), to + i * kWidth);
 }
 
-// One output of one kernel, for kLanes cells of one channel. With kKeep the values that the way back fetches are
+// One output of one kernel, for kLanes cells of one channel. With kKeep the values that the backward pass fetches are
 // stored as well: neither leaves nor outputs.
 template <bool kKeep>
 struct Walk {
@@ -68,17 +68,18 @@ struct Walk {
 };
 
 template <int kDepth, bool kKeep>
-void forward_trees(const PerceiveTree& tree, int kernels, const float* coefficients, int channels, const float* patch,
-                   float* values, float* rows) {
+void forward_trees(const PerceiveTree& tree, const float* coefficients, int channels, const float* patch, float* values,
+                   float* rows) {
   const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(channels) * kCells;
   for (int lane = 0; lane < channels * kCells; lane += kLanes) {
     Walk<kKeep> walk{patch + lane, row, coefficients, values, {}};
     load(walk.patch + 4 * row, walk.centre);
-    float* out = rows + static_cast<std::ptrdiff_t>(lane / kCells) * tree.outputs * kernels * kCells + lane % kCells;
+    float* out =
+        rows + static_cast<std::ptrdiff_t>(lane / kCells) * tree.outputs * tree.kernels * kCells + lane % kCells;
     for (int o = 0; o < tree.outputs; ++o) {
       walk.coefficients = coefficients;
       if (kKeep) walk.values = values + lane;
-      for (int k = 0; k < kernels; ++k, walk.coefficients += 4 * tree.gates, out += kCells) {
+      for (int k = 0; k < tree.kernels; ++k, walk.coefficients += 4 * tree.gates, out += kCells) {
         Values value;
         walk.template value<kDepth>(&tree.places[o * gates_of(kDepth)], &tree.neighbours[o * leaves_of(kDepth)], value);
         store(value, out);
@@ -89,22 +90,20 @@ void forward_trees(const PerceiveTree& tree, int kernels, const float* coefficie
 }
 
 template <bool kKeep>
-void forward_any(const PerceiveTree& t, int kernels, const float* c, int channels, const float* patch, float* values,
-                 float* rows) {
+void forward_any(const PerceiveTree& t, const float* c, int channels, const float* patch, float* values, float* rows) {
   switch (t.depth) {
-    case 1: return forward_trees<1, kKeep>(t, kernels, c, channels, patch, values, rows);
-    case 2: return forward_trees<2, kKeep>(t, kernels, c, channels, patch, values, rows);
-    case 3: return forward_trees<3, kKeep>(t, kernels, c, channels, patch, values, rows);
-    default: return forward_trees<4, kKeep>(t, kernels, c, channels, patch, values, rows);  // 8 neighbours: no deeper
+    case 1: return forward_trees<1, kKeep>(t, c, channels, patch, values, rows);
+    case 2: return forward_trees<2, kKeep>(t, c, channels, patch, values, rows);
+    case 3: return forward_trees<3, kKeep>(t, c, channels, patch, values, rows);
+    default: return forward_trees<4, kKeep>(t, c, channels, patch, values, rows);  // 8 neighbours: no deeper
   }
 }
 
-void tree_forward(const PerceiveTree& t, int kernels, const float* c, int channels, const float* patch, float* values,
-                  float* rows) {
+void tree_forward(const PerceiveTree& t, const float* c, int channels, const float* patch, float* values, float* rows) {
   if (values)
-    forward_any<true>(t, kernels, c, channels, patch, values, rows);
+    forward_any<true>(t, c, channels, patch, values, rows);
   else
-    forward_any<false>(t, kernels, c, channels, patch, values, rows);
+    forward_any<false>(t, c, channels, patch, values, rows);
 }
 
 // The gradient of a gate's output: rows of kCells, `stride` floats from channel to channel.
@@ -120,7 +119,7 @@ struct TreeBackward {
   const float* patch;
   const float* coefficients;  // of the kernel, like the next
   float* values;              // turn into gradients
-  float* spare;
+  float* scratch;
   float* dpatch;
   float* dc;
 
@@ -153,14 +152,14 @@ struct TreeBackward {
   }
 
   // A gate that reads two leaves, whose values are made again: that is quicker than to fetch them from afar.
-  void above_leaves(const PerceiveTree::Twig& twig, const GradientRows& gradient) {
+  void above_leaves(const PerceiveTree::LeafPair& pair, const GradientRows& gradient) {
     const Tag d;
-    const float *left = coefficients + 4 * twig.leaves[0], *right = coefficients + 4 * twig.leaves[1];
-    const GateSlopes slopes(coefficients + 4 * twig.gate), left_slopes(left), right_slopes(right);
+    const float *left = coefficients + 4 * pair.leaves[0], *right = coefficients + 4 * pair.leaves[1];
+    const GateSlopes slopes(coefficients + 4 * pair.gate), left_slopes(left), right_slopes(right);
     const Vec left0 = hn::Set(d, left[0]), right0 = hn::Set(d, right[0]);
-    const float *HWY_RESTRICT x = patch + twig.neighbours[0] * row, *HWY_RESTRICT y = patch + twig.neighbours[1] * row,
+    const float *HWY_RESTRICT x = patch + pair.neighbours[0] * row, *HWY_RESTRICT y = patch + pair.neighbours[1] * row,
                               *HWY_RESTRICT centre = patch + 4 * row;
-    float *HWY_RESTRICT da = spare, *HWY_RESTRICT db = spare + row;
+    float *HWY_RESTRICT da = scratch, *HWY_RESTRICT db = scratch + row;
     FourSums sums;
     sums.clear();
     each_vector(gradient, [&](std::ptrdiff_t lane, Vec g, int part) HWY_ATTR {
@@ -171,17 +170,18 @@ struct TreeBackward {
       hn::Store(hn::Mul(g, slopes.b(a)), d, db + lane);
       sums.add(part, g, hn::Mul(g, a), b);
     });
-    add_four_sums(sums.s, dc + 4 * twig.gate);
+    add_four_sums(sums.s, dc + 4 * pair.gate);
   }
 
-  // The leaves themselves, two at a time: their centre gets its gradient in one go. above_leaves left theirs in spare.
-  void two_leaves(const PerceiveTree::Twig& twig) {
+  // The leaves themselves, two at a time: their centre gets its gradient in one go. above_leaves left theirs in
+  // scratch.
+  void two_leaves(const PerceiveTree::LeafPair& pair) {
     const Tag d;
-    const GateSlopes left(coefficients + 4 * twig.leaves[0]), right(coefficients + 4 * twig.leaves[1]);
-    const float *HWY_RESTRICT x = patch + twig.neighbours[0] * row, *HWY_RESTRICT y = patch + twig.neighbours[1] * row,
+    const GateSlopes left(coefficients + 4 * pair.leaves[0]), right(coefficients + 4 * pair.leaves[1]);
+    const float *HWY_RESTRICT x = patch + pair.neighbours[0] * row, *HWY_RESTRICT y = patch + pair.neighbours[1] * row,
                               *HWY_RESTRICT centre = patch + 4 * row;
-    const float *HWY_RESTRICT dleft = spare, *HWY_RESTRICT dright = spare + row;
-    float *HWY_RESTRICT dx = dpatch + twig.neighbours[0] * row, *HWY_RESTRICT dy = dpatch + twig.neighbours[1] * row,
+    const float *HWY_RESTRICT dleft = scratch, *HWY_RESTRICT dright = scratch + row;
+    float *HWY_RESTRICT dx = dpatch + pair.neighbours[0] * row, *HWY_RESTRICT dy = dpatch + pair.neighbours[1] * row,
                         *HWY_RESTRICT dcentre = dpatch + 4 * row;
     FourSums left_sums, right_sums;
     left_sums.clear();
@@ -196,8 +196,8 @@ struct TreeBackward {
       left_sums.add(part, ga, hn::Mul(ga, vx), m);
       right_sums.add(part, gb, hn::Mul(gb, vy), m);
     });
-    add_four_sums(left_sums.s, dc + 4 * twig.leaves[0]);
-    add_four_sums(right_sums.s, dc + 4 * twig.leaves[1]);
+    add_four_sums(left_sums.s, dc + 4 * pair.leaves[0]);
+    add_four_sums(right_sums.s, dc + 4 * pair.leaves[1]);
   }
 
   // Down to the gates above the leaves, which find their gradients in the place of their values. `at`: the subtree's
@@ -215,15 +215,15 @@ struct TreeBackward {
 };
 
 template <int kDepth>
-void backward_trees(const PerceiveTree& tree, int kernels, const float* drows, TreeBackward walk) {
-  const std::ptrdiff_t output_rows = std::ptrdiff_t{kernels} * kCells;
-  for (int k = 0; k < kernels; ++k, drows += kCells) {
+void backward_trees(const PerceiveTree& tree, const float* drows, TreeBackward walk) {
+  const std::ptrdiff_t output_rows = std::ptrdiff_t{tree.kernels} * kCells;
+  for (int k = 0; k < tree.kernels; ++k, drows += kCells) {
     const auto output = [&](int o) { return GradientRows{drows + o * output_rows, tree.outputs * output_rows}; };
     for (int o = 0; o < tree.outputs; ++o) walk.inner_gates<kDepth>(&tree.places[o * gates_of(kDepth)], output(o));
-    for (const PerceiveTree::Twig& twig : tree.twigs) {
-      walk.above_leaves(twig,
-                        kDepth == 2 ? output(twig.output) : GradientRows{walk.values + twig.gate * walk.row, kCells});
-      walk.two_leaves(twig);
+    for (const PerceiveTree::LeafPair& pair : tree.leaf_pairs) {
+      walk.above_leaves(pair,
+                        kDepth == 2 ? output(pair.output) : GradientRows{walk.values + pair.gate * walk.row, kCells});
+      walk.two_leaves(pair);
     }
     walk.coefficients += 4 * tree.gates;
     walk.dc += 4 * tree.gates;
@@ -231,13 +231,13 @@ void backward_trees(const PerceiveTree& tree, int kernels, const float* drows, T
   }
 }
 
-void tree_backward(const PerceiveTree& t, int kernels, const float* c, int channels, const float* patch, float* values,
-                   const float* drows, float* spare, float* dpatch, float* dc) {
-  const TreeBackward walk{channels, std::ptrdiff_t{channels} * kCells, patch, c, values, spare, dpatch, dc};
+void tree_backward(const PerceiveTree& t, const float* c, int channels, const float* patch, float* values,
+                   const float* drows, float* scratch, float* dpatch, float* dc) {
+  const TreeBackward walk{channels, std::ptrdiff_t{channels} * kCells, patch, c, values, scratch, dpatch, dc};
   switch (t.depth) {
-    case 2: return backward_trees<2>(t, kernels, drows, walk);
-    case 3: return backward_trees<3>(t, kernels, drows, walk);
-    default: return backward_trees<4>(t, kernels, drows, walk);  // 8 neighbours: no deeper
+    case 2: return backward_trees<2>(t, drows, walk);
+    case 3: return backward_trees<3>(t, drows, walk);
+    default: return backward_trees<4>(t, drows, walk);  // 8 neighbours: no deeper
   }
 }
 
@@ -251,16 +251,15 @@ namespace espalier {
 HWY_EXPORT(tree_forward);
 HWY_EXPORT(tree_backward);
 
-void perceive_tree_forward(const PerceiveTree& tree, int kernels, const float* coefficients, int channels,
-                           const float* patch, float* values, float* rows) {
-  HWY_DYNAMIC_DISPATCH(tree_forward)(tree, kernels, coefficients, channels, patch, values, rows);
+void perceive_tree_forward(const PerceiveTree& tree, const float* coefficients, int channels, const float* patch,
+                           float* values, float* rows) {
+  HWY_DYNAMIC_DISPATCH(tree_forward)(tree, coefficients, channels, patch, values, rows);
 }
 
-void perceive_tree_backward(const PerceiveTree& tree, int kernels, const float* coefficients, int channels,
-                            const float* patch, float* values, const float* drows, float* spare, float* dpatch,
-                            float* dc) {
+void perceive_tree_backward(const PerceiveTree& tree, const float* coefficients, int channels, const float* patch,
+                            float* values, const float* drows, float* scratch, float* dpatch, float* dc) {
   HWY_DYNAMIC_DISPATCH(tree_backward)
-  (tree, kernels, coefficients, channels, patch, values, drows, spare, dpatch, dc);
+  (tree, coefficients, channels, patch, values, drows, scratch, dpatch, dc);
 }
 
 }  // namespace espalier

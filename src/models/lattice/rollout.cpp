@@ -1,10 +1,15 @@
-#include "espalier/rollout.hpp"
-
+// T steps forward and back: the grids, the loss, and the parallel schedule over blocks.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/scratch.hpp"
+#include "base/wavefront.hpp"
 #include "espalier/error.hpp"
-#include "models/lattice/block_copy.hpp"
-#include "models/lattice/chunk_neighbours.hpp"
+#include "espalier/parameters.hpp"
+#include "espalier/logic_automaton.hpp"
+#include "logic/finite.hpp"
+#include "models/lattice/block_step.hpp"
 
 namespace espalier {
 namespace {
@@ -14,6 +19,11 @@ constexpr double kMaxFloats = 4294967296.0;  // 16 GiB
 constexpr int kGradientStates = 2 * 9 + 1;   // as large as a state: two sets of patches, and the loss
 
 std::size_t blocks_per_slot(int blocks) { return (static_cast<std::size_t>(blocks) + kMaxSlots - 1) / kMaxSlots; }
+
+const RolloutOptions& checked(const RolloutOptions& options, int channels) {
+  check_rollout(options, channels);
+  return options;
+}
 
 // Calls visit(index in [batch][channels][H][W], channel, plane position) for every value.
 template <class Visit>
@@ -27,130 +37,233 @@ void each_value(const Geometry& g, int channels, Visit visit) {
 
 }  // namespace
 
-void check_rollout(const RolloutShape& shape, int channels) {
-  if (shape.steps < 1 || shape.steps > 100'000) fail("rollout", fmt::format("{} steps", shape.steps), "1 to 100000");
-  if (!(shape.fire_rate > 0 && shape.fire_rate <= 1))
-    fail("rollout", fmt::format("a fire rate of {}", shape.fire_rate), "more than 0, at most 1");
-  const double cells = static_cast<double>(shape.batch) * shape.height * shape.width;
-  const double floats = cells * channels * (shape.steps + 1.0 + kGradientStates);
+Fields fields_of(RolloutOptions& o) {
+  Fields f;
+  f.add("height", o.height, "rows of the grid", 0, 1e5);
+  f.add("width", o.width, "columns of the grid", 0, 1e5);
+  f.add("steps", o.steps, "steps of a rollout", 1, 1e5);
+  f.add("batch", o.batch, "boards of a mini-batch", 1, 1e6);
+  f.add("fire-rate", o.fire_rate, "probability that a cell updates in a step; 1 = synchronous", 1e-6, 1);
+  return f;
+}
+
+void check_rollout(const RolloutOptions& o, int channels) {
+  check_grid(o.batch, o.height, o.width);
+  if (channels < 1) fail("rollout", fmt::format("{} channels", channels), "at least 1");
+  if (o.steps < 1 || o.steps > 100'000) fail("rollout", fmt::format("{} steps", o.steps), "1 to 100000");
+  if (!(o.fire_rate > 0 && o.fire_rate <= 1))
+    fail("rollout", fmt::format("a fire rate of {}", o.fire_rate), "more than 0, at most 1");
+  const double cells = static_cast<double>(o.batch) * o.height * o.width;
+  const double floats = cells * channels * (o.steps + 1.0 + kGradientStates);
   if (floats > kMaxFloats)
     fail("rollout",
-         fmt::format("{} boards of {} x {} with {} channels for {} steps, {:.0f} GiB", shape.batch, shape.height,
-                     shape.width, channels, shape.steps, floats * sizeof(float) / (1 << 30)),
+         fmt::format("{} boards of {} x {} with {} channels for {} steps, {:.0f} GiB", o.batch, o.height, o.width,
+                     channels, o.steps, floats * sizeof(float) / (1 << 30)),
          "at most 16 GiB", "a smaller grid, fewer channels or fewer steps");
 }
 
-Rollout::Rollout(const SoftGates& gates, const RolloutShape& shape)
-    : gates_(gates),
-      shape_(shape),
-      channels_(gates.automaton().shape().channels),
-      geometry_(shape.batch, shape.height, shape.width, gates.automaton().shape().boundary),
-      block_ns_(0.15 * static_cast<double>(gates.automaton().gates_per_cell()) * kBlockCells),
-      blocks_per_slot_(blocks_per_slot(geometry_.blocks())),
-      wavefront_(chunk_neighbours(geometry_, blocks_per_slot_)),
-      slots_(wavefront_.chunks(), static_cast<std::size_t>(gates.gates()) * 4),
-      scratch_([&gates] { return std::make_unique<CellScratch>(gates); }) {
-  check_rollout(shape, channels_);
-  states_.resize(state_size() * (static_cast<std::size_t>(shape.steps) + 1));
-  if (shape.fire_rate < 1) fire_.resize(static_cast<std::size_t>(shape.steps) * geometry_.blocks() * kBlockCells);
-  dfinal_.resize(state_size());
-  for (auto& planes : dpatch_) planes.resize(9 * state_size());
+struct Rollout::State {
+  // What has been done: each needs the one before.
+  enum class Stage { kNothing, kSoftened, kForward, kLoss, kBackward };
+
+  State(const Automaton& automaton, const RolloutOptions& o)
+      : options(checked(o, automaton.options().channels)),
+        channels(automaton.options().channels),
+        geometry(o.batch, o.height, o.width, automaton.options().boundary),
+        step(automaton, geometry),
+        gates(automaton.perceive(), automaton.update()),
+        block_ns(0.15 * static_cast<double>(automaton.gates_per_cell()) * kBlockCells),
+        slot_blocks(blocks_per_slot(geometry.blocks())),
+        wavefront(chunk_neighbours(geometry, slot_blocks)),
+        slots(wavefront.chunks(), static_cast<std::size_t>(automaton.gates()) * 4),
+        scratch([automaton] { return std::make_unique<BlockScratch>(automaton); }) {
+    states.resize(state_size() * (static_cast<std::size_t>(o.steps) + 1));
+    if (o.fire_rate < 1) fire.resize(static_cast<std::size_t>(o.steps) * geometry.blocks() * kBlockCells);
+    dfinal.resize(state_size());
+    for (auto& planes : dpatch) planes.resize(9 * state_size());
+    dc.resize(static_cast<std::size_t>(automaton.gates()) * 4);
+  }
+
+  void need(Stage wanted, const char* op, const char* missing) const {
+    if (stage < wanted) fail(op, fmt::format("a call before {}", missing), fmt::format("{} first", missing));
+  }
+  std::size_t cells() const { return static_cast<std::size_t>(geometry.cells()); }
+  std::size_t state_size() const { return static_cast<std::size_t>(channels) * geometry.plane(); }
+  float* grid(int t) { return states.data() + static_cast<std::size_t>(t) * state_size(); }
+  const float* fire_of(int t, int block) const {
+    return fire.empty() ? nullptr : &fire[(static_cast<std::size_t>(t) * geometry.blocks() + block) * kBlockCells];
+  }
+  // visit(block) for the blocks of a chunk.
+  template <class Visit>
+  void each_block(std::size_t chunk, Visit visit) const {
+    const std::size_t end = std::min(static_cast<std::size_t>(geometry.blocks()), (chunk + 1) * slot_blocks);
+    for (std::size_t b = chunk * slot_blocks; b < end; ++b) visit(static_cast<int>(b));
+  }
+
+  RolloutOptions options;
+  int channels;
+  Geometry geometry;
+  BlockStep step;
+  SoftGates gates;
+  double block_ns;                 // rough cost of one block's step
+  AlignedVector<float> states;     // [T+1][C][plane]
+  AlignedVector<float> fire;       // [T][blocks][32], empty when synchronous
+  AlignedVector<float> dfinal;     // [C][plane]: gradient of the last state
+  AlignedVector<float> dpatch[2];  // [9][C][plane], of this step and the one after
+  AlignedVector<float> dc;         // [gates][4]
+  std::size_t slot_blocks;         // blocks of a slot
+  Wavefront wavefront;             // a chunk is the blocks of a slot
+  GradientSlots slots;
+  ScratchPool<BlockScratch> scratch;
+  Stage stage = Stage::kNothing;
+};
+
+Rollout::Rollout(const Automaton& automaton, const RolloutOptions& options)
+    : s_(std::make_unique<State>(automaton, options)) {}
+Rollout::~Rollout() = default;
+Rollout::Rollout(Rollout&&) noexcept = default;
+Rollout& Rollout::operator=(Rollout&&) noexcept = default;
+
+const RolloutOptions& Rollout::options() const { return s_->options; }
+
+std::size_t Rollout::bytes() const {
+  return sizeof(float) *
+         (s_->states.size() + s_->fire.size() + s_->dfinal.size() + s_->dpatch[0].size() + s_->dpatch[1].size());
+}
+
+void Rollout::soften(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
+  s_->stage = State::Stage::kNothing;
+  s_->gates.choose(logits, choice, pool);
+  s_->stage = State::Stage::kSoftened;
 }
 
 void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, std::uint32_t fire_step,
                       const ThreadPool& pool) {
-  float* start = grid(0);
-  each_value(geometry_, channels_,
-             [&](std::size_t i, int c, std::int32_t at) { start[c * geometry_.plane() + at] = initial[i]; });
-  for (int b = 0; b < geometry_.blocks(); ++b)
-    for (const Geometry::Copy& copy : geometry_.rim(b))
-      for (int c = 0; c < channels_; ++c)
-        start[c * geometry_.plane() + copy.to] = start[c * geometry_.plane() + copy.from];
-  if (!fire_.empty()) {
+  State& s = *s_;
+  s.need(State::Stage::kSoftened, "rollout", "soften()");
+  if (initial.size() != s.cells() * s.channels)
+    fail("rollout", fmt::format("boards of {} values", initial.size()),
+         fmt::format("{}: batch x channels x height x width", s.cells() * s.channels));
+  if (!all_finite(initial)) fail("rollout", "boards with a value that is no finite number", "numbers");
+  s.stage = State::Stage::kSoftened;
+  float* start = s.grid(0);
+  const Geometry& geometry = s.geometry;
+  each_value(geometry, s.channels,
+             [&](std::size_t i, int c, std::int32_t at) { start[c * geometry.plane() + at] = initial[i]; });
+  for (int b = 0; b < geometry.blocks(); ++b)
+    for (const Geometry::Copy& copy : geometry.rim(b))
+      for (int c = 0; c < s.channels; ++c)
+        start[c * geometry.plane() + copy.to] = start[c * geometry.plane() + copy.from];
+  if (!s.fire.empty()) {
     const Random random(fire_seed, Purpose::kFire, fire_step);
-    pool.for_chunks(fire_.size(), 4096, 8.0, [&](Chunk c) {
-      for (std::size_t i = c.begin; i < c.end; ++i) fire_[i] = random.uniform(i) < shape_.fire_rate ? 1.0f : 0.0f;
+    pool.for_chunks(s.fire.size(), 4096, 8.0, [&](Chunk c) {
+      for (std::size_t i = c.begin; i < c.end; ++i) s.fire[i] = random.uniform(i) < s.options.fire_rate ? 1.0f : 0.0f;
     });
   }
-  const double chunk_ns = block_ns_ * static_cast<double>(blocks_per_slot_);
-  wavefront_.run(static_cast<std::size_t>(shape_.steps), chunk_ns, pool, [&](std::size_t step, std::size_t chunk) {
+  const double chunk_ns = s.block_ns * static_cast<double>(s.slot_blocks);
+  s.wavefront.run(static_cast<std::size_t>(s.options.steps), chunk_ns, pool, [&](std::size_t step, std::size_t chunk) {
     const auto t = static_cast<int>(step);
-    const auto scratch = scratch_.borrow();
-    each_block(chunk,
-               [&](int b) { cell_block_forward(gates_, geometry_, b, grid(t), fire(t, b), *scratch, grid(t + 1)); });
+    const auto scratch = s.scratch.borrow();
+    s.each_block(chunk, [&](int b) {
+      s.step.forward(s.gates.coefficients(), b, s.grid(t), s.fire_of(t, b), *scratch, s.grid(t + 1));
+    });
   });
-}
-
-template <class Visit>
-void Rollout::each_block(std::size_t chunk, Visit visit) const {
-  const auto blocks = static_cast<std::size_t>(geometry_.blocks());
-  const std::size_t end = std::min(blocks, (chunk + 1) * blocks_per_slot_);
-  for (std::size_t b = chunk * blocks_per_slot_; b < end; ++b) visit(static_cast<int>(b));
+  s.stage = State::Stage::kForward;
 }
 
 std::vector<float> Rollout::state(int t) const {
-  std::vector<float> values(static_cast<std::size_t>(geometry_.cells()) * channels_);
-  const float* planes = states_.data() + static_cast<std::size_t>(t) * state_size();
-  each_value(geometry_, channels_,
-             [&](std::size_t i, int c, std::int32_t at) { values[i] = planes[c * geometry_.plane() + at]; });
+  const State& s = *s_;
+  s.need(State::Stage::kForward, "rollout state", "forward()");
+  if (t < 0 || t > s.options.steps)
+    fail("rollout state", fmt::format("step {}", t), fmt::format("0 to {}", s.options.steps));
+  std::vector<float> values(s.cells() * s.channels);
+  const float* planes = s_->grid(t);
+  each_value(s.geometry, s.channels,
+             [&](std::size_t i, int c, std::int32_t at) { values[i] = planes[c * s.geometry.plane() + at]; });
   return values;
 }
 
 double Rollout::loss(std::span<const float> target, int loss_channels, const ThreadPool& pool) {
-  std::fill(dfinal_.begin(), dfinal_.end(), 0.0f);
-  const float* final_state = grid(shape_.steps);
-  const std::size_t rows = static_cast<std::size_t>(shape_.batch) * loss_channels * shape_.height;
-  const auto width = static_cast<std::size_t>(shape_.width);
+  State& s = *s_;
+  s.need(State::Stage::kForward, "rollout loss", "forward()");
+  if (loss_channels < 1 || loss_channels > s.channels)
+    fail("rollout loss", fmt::format("{} channels", loss_channels), fmt::format("1 to {}", s.channels));
+  if (target.size() != s.cells() * loss_channels)
+    fail("rollout loss", fmt::format("a target of {} values", target.size()),
+         fmt::format("{}: batch x loss channels x height x width", s.cells() * loss_channels));
+  if (!all_finite(target)) fail("rollout loss", "a target with a value that is no finite number", "numbers");
+  s.stage = State::Stage::kForward;
+  std::fill(s.dfinal.begin(), s.dfinal.end(), 0.0f);
+  const float* final_state = s.grid(s.options.steps);
+  const int height = s.options.height;
+  const std::size_t rows = static_cast<std::size_t>(s.options.batch) * loss_channels * height;
+  const auto width = static_cast<std::size_t>(s.options.width);
   // One row of one channel of one sample at a time; rows are added in double in a fixed tree.
-  return pool.reduce(
+  const double total = pool.reduce(
       rows, 16, 2.0 * static_cast<double>(width), 0.0,
       [&](Chunk chunk) {
         double sum = 0;
         for (std::size_t r = chunk.begin; r < chunk.end; ++r) {
-          const auto y = static_cast<int>(r % shape_.height);
-          const auto c = static_cast<int>(r / shape_.height % loss_channels);
-          const auto n = static_cast<int>(r / shape_.height / loss_channels);
-          const std::size_t at = c * geometry_.plane() + geometry_.position(n, y, 0);
+          const auto y = static_cast<int>(r % height);
+          const auto c = static_cast<int>(r / height % loss_channels);
+          const auto n = static_cast<int>(r / height / loss_channels);
+          const std::size_t at = c * s.geometry.plane() + s.geometry.position(n, y, 0);
           for (std::size_t x = 0; x < width; ++x) {
             const float error = final_state[at + x] - target[r * width + x];
-            dfinal_[at + x] = 2 * error;
+            s.dfinal[at + x] = 2 * error;
             sum += static_cast<double>(error) * error;
           }
         }
         return sum;
       },
       [](double& a, const double& b) { a += b; });
+  s.stage = State::Stage::kLoss;
+  return total;
 }
 
-void Rollout::backward(std::span<float> dc, const ThreadPool& pool) {
-  slots_.zero(pool);
-  const double chunk_ns = 3 * block_ns_ * static_cast<double>(blocks_per_slot_);
-  wavefront_.run(static_cast<std::size_t>(shape_.steps), chunk_ns, pool, [&](std::size_t step, std::size_t chunk) {
-    const int t = shape_.steps - 1 - static_cast<int>(step);
-    const float* after = dpatch_[(t + 1) % 2].data();
-    const auto scratch = scratch_.borrow();
+void Rollout::backward(const ThreadPool& pool) {
+  State& s = *s_;
+  s.need(State::Stage::kLoss, "rollout backward", "loss()");
+  s.stage = State::Stage::kLoss;
+  s.slots.zero(pool);
+  const double chunk_ns = 3 * s.block_ns * static_cast<double>(s.slot_blocks);
+  s.wavefront.run(static_cast<std::size_t>(s.options.steps), chunk_ns, pool, [&](std::size_t step, std::size_t chunk) {
+    const int t = s.options.steps - 1 - static_cast<int>(step);
+    const float* after = s.dpatch[(t + 1) % 2].data();
+    const auto scratch = s.scratch.borrow();
     AlignedVector<float>& dout = scratch->dout;
-    each_block(chunk, [&](int b) {
+    s.each_block(chunk, [&](int b) {
       if (step == 0) {
-        for (int c = 0; c < channels_; ++c)
-          load_block(geometry_, b, dfinal_.data() + c * geometry_.plane(), 0,
+        for (int c = 0; c < s.channels; ++c)
+          load_block(s.geometry, b, s.dfinal.data() + c * s.geometry.plane(), 0,
                      &dout[static_cast<std::size_t>(c) * kBlockCells]);
       } else {
-        cell_block_gather(geometry_, channels_, b, after, dout.data());
+        s.step.gather(b, after, dout.data());
       }
-      cell_block_backward(gates_, geometry_, b, grid(t), fire(t, b), dout.data(), *scratch, dpatch_[t % 2].data(),
-                          slots_.slot(chunk).data());
+      s.step.backward(s.gates.coefficients(), b, s.grid(t), s.fire_of(t, b), dout.data(), *scratch,
+                      s.dpatch[t % 2].data(), s.slots.slot(chunk));
     });
   });
-  slots_.add_to(dc, pool);
+  s.stage = State::Stage::kBackward;
+}
+
+void Rollout::add_gradients(std::span<float> dlogits, const ThreadPool& pool) {
+  State& s = *s_;
+  s.need(State::Stage::kBackward, "rollout gradients", "backward()");
+  std::fill(s.dc.begin(), s.dc.end(), 0.0f);
+  s.slots.add_to(s.dc, pool);
+  s.gates.backward(s.dc, dlogits, pool);
 }
 
 std::vector<float> Rollout::initial_gradient() const {
-  std::vector<float> values(static_cast<std::size_t>(geometry_.cells()) * channels_);
-  const float* planes = dpatch_[0].data();
-  each_value(geometry_, channels_, [&](std::size_t i, int c, std::int32_t at) {
+  const State& s = *s_;
+  s.need(State::Stage::kBackward, "rollout gradients", "backward()");
+  std::vector<float> values(s.cells() * s.channels);
+  const float* planes = s.dpatch[0].data();
+  each_value(s.geometry, s.channels, [&](std::size_t i, int c, std::int32_t at) {
     for (int o = 0; o < 9; ++o)
-      values[i] += planes[(static_cast<std::size_t>(o) * channels_ + c) * geometry_.plane() + at - geometry_.shift(o)];
+      values[i] +=
+          planes[(static_cast<std::size_t>(o) * s.channels + c) * s.geometry.plane() + at - s.geometry.shift(o)];
   });
   return values;
 }

@@ -1,0 +1,53 @@
+# C++ that stands in documents and comments is compiled, so that it stays true.
+
+# espalier_readme_snippets(FILE): every ```cpp block of a document becomes a program that must build and run.
+function(espalier_readme_snippets document)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${document})
+  file(READ ${document} rest)
+  set(number 0)
+  string(FIND "${rest}" "\n```cpp\n" begin)
+  while(NOT begin EQUAL -1)
+    math(EXPR begin "${begin} + 8")
+    string(SUBSTRING "${rest}" ${begin} -1 rest)
+    string(FIND "${rest}" "\n```" end)
+    string(SUBSTRING "${rest}" 0 ${end} snippet)
+    string(SUBSTRING "${rest}" ${end} -1 rest)
+    math(EXPR number "${number} + 1")
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/readme_${number}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "${snippet}\n" @ONLY)
+    add_executable(readme_${number} ${source})
+    target_link_libraries(readme_${number} PRIVATE espalier espalier_compile_options)
+    add_test(NAME readme.cpp_${number} COMMAND readme_${number})
+    string(FIND "${rest}" "\n```cpp\n" begin)
+  endwhile()
+  if(number EQUAL 0)
+    message(FATAL_ERROR "${document} has no C++ snippet: did its fences change?")
+  endif()
+endfunction()
+
+# espalier_public_headers(): a test that compiles every public header alone, without precompiled headers and without
+# src/ in sight. Where the comment at the top of a header has a line `// Example:`, the lines that follow it, begun with
+# `//   `, are the body of a function in namespace espalier that must compile, too.
+function(espalier_public_headers)
+  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/espalier/*.hpp)
+  set(sources "")
+  foreach(header ${headers})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+    get_filename_component(name ${header} NAME_WE)
+    file(READ ${header} text)
+    string(REGEX REPLACE "#pragma once.*" "" text "${text}")
+    set(example "")
+    if(text MATCHES "\n// Example:\n((//   [^\n]*\n)+)")
+      string(REGEX REPLACE "(^|\n)//   " "\\1  " example "${CMAKE_MATCH_1}")
+      set(example "namespace espalier {\n[[maybe_unused]] static void example() {\n${example}}\n}  // namespace espalier\n")
+    endif()
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/public_headers/${name}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"espalier/${name}.hpp\"\n${example}" @ONLY)
+    list(APPEND sources ${source})
+  endforeach()
+  add_library(public_headers OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(public_headers PRIVATE espalier espalier_compile_options)
+  target_compile_options(public_headers PRIVATE -O0 -Wno-unused)  # only whether it compiles is asked
+  add_test(NAME headers.every_public_header_compiles_alone
+    COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target public_headers)
+endfunction()

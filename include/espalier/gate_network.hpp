@@ -1,0 +1,160 @@
+// A feed-forward network of two-input gates. Its wires are fixed: drawn once from a seed, never trained. What each gate
+// computes is trained: sixteen logits per gate make a mixture of the sixteen gates while training (soft), and the gate
+// with the largest logit afterwards (hard).
+//
+//   const GateNetwork network("gates", {unique_wiring(64, 32, Random(1, Purpose::kWiring))});
+//   Parameters parameters;
+//   network.add_parameters(parameters, 5);               // A, a wire, is the likeliest gate at the start
+//   SoftGates gates(network);
+//   gates.choose(parameters.values(), {}, pool);         // once per training step
+//   AlignedVector<float> in(64 * 8), values(32 * 8), scratch(network.scratch_rows() * 8), dc(4 * 32);
+//   network.forward(gates.coefficients(), 8, in, values);           // 8 samples at once, a row of lanes per value
+//   ...                                                             // gradients take the place of the outputs
+//   network.backward(gates.coefficients(), 8, in, values, scratch, dc);
+//   gates.backward(dc, parameters.gradients(), pool);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "espalier/aligned.hpp"
+#include "espalier/netlist.hpp"
+#include "espalier/parameters.hpp"
+#include "espalier/random.hpp"
+#include "espalier/thread_pool.hpp"
+
+namespace espalier {
+
+// Gate g of a layer reads inputs a[g] and b[g] of the layer before.
+struct Wiring {
+  int inputs = 0;
+  std::vector<std::int32_t> a, b;  // [outputs]
+  int outputs() const { return static_cast<int>(a.size()); }
+  bool operator==(const Wiring&) const = default;
+};
+
+enum class WiringKind { kUnique, kRandom };
+
+// Every input is used (but for the last of an odd number); no two gates read the same pair. Needs 2 x outputs >=
+// inputs.
+Wiring unique_wiring(int inputs, int outputs, const Random& random);
+// 2 x outputs wires dealt from a shuffled 0..inputs-1, repeated as needed.
+Wiring random_wiring(int inputs, int outputs, const Random& random);
+Wiring make_wiring(WiringKind kind, int inputs, int outputs, const Random& random);
+
+struct LayerPlan;
+
+class GateNetwork {
+ public:
+  // One network; its logits are the tensors NAME.L [gates, 16], one per layer L.
+  GateNetwork(std::string name, std::vector<Wiring> layers);
+  // Copies that share the wiring, each with gates of its own: NAME.L [copies, gates, 16].
+  GateNetwork(std::string name, std::vector<Wiring> layers, int copies);
+
+  const std::string& name() const { return name_; }
+  const std::vector<Wiring>& layers() const { return layers_; }
+  int copies() const { return copies_; }
+  int inputs() const { return layers_.front().inputs; }
+  int outputs() const { return layers_.back().outputs(); }
+  int gates_per_copy() const { return gates_per_copy_; }
+  int gates() const { return copies_ * gates_per_copy_; }
+
+  // Appends the logit tensors: all 0 but `start_logit` for gate A.
+  void add_parameters(Parameters& parameters, float start_logit) const;
+  // Number of a gate in the order of the parameters (layer, copy, gate): its logits start at 16 times that.
+  std::int32_t gate_number(int copy, int layer, int gate) const;
+  // The gates' numbers in the order in which they are evaluated (copy, layer, position in the layer's plan), which is
+  // that of coefficients and their gradients.
+  const std::vector<std::int32_t>& evaluation_order() const { return order_; }
+
+  // Soft, for many samples at once: a value is a row of lanes, one lane per sample, lanes a multiple of 8, rows aligned
+  // as in AlignedVector. Coefficients and their gradients: [gates][4] of all copies in evaluation order.
+  //   in: [inputs][lanes]   values: [gates_per_copy][lanes], all layers, the outputs last
+  void forward(std::span<const float> coefficients, int lanes, std::span<const float> in, std::span<float> values,
+               int copy = 0) const;
+  // The outputs alone: [outputs][lanes], somewhere in scratch: [scratch_rows][lanes].
+  std::span<const float> forward_outputs(std::span<const float> coefficients, int lanes, std::span<const float> in,
+                                         std::span<float> scratch, int copy = 0) const;
+  // After forward(), with the outputs' gradients in the place of the outputs: turns `in` and `values` into their
+  // gradients and adds to dc.
+  void backward(std::span<const float> coefficients, int lanes, std::span<float> in, std::span<float> values,
+                std::span<float> scratch, std::span<float> dc, int copy = 0) const;
+  // The same for inputs that others read as well: `in` stays, and din is added to.
+  void backward_adding(std::span<const float> coefficients, int lanes, std::span<const float> in,
+                       std::span<float> values, std::span<float> scratch, std::span<float> din, std::span<float> dc,
+                       int copy = 0) const;
+  int scratch_rows() const { return scratch_rows_; }
+
+  // Appends the gates of one copy as trained, reading these nets; returns the nets of the outputs.
+  // logits: [gates][16] of all copies.
+  std::vector<Net> harden(std::span<const float> logits, Netlist& netlist, std::span<const Net> inputs,
+                          int copy = 0) const;
+
+  const std::vector<LayerPlan>& plans() const { return *plans_; }  // for the kernels
+
+ private:
+  GateNetwork(std::string name, std::vector<Wiring> layers, int copies, bool single);
+  // Where a copy's coefficients start; checks both numbers.
+  std::ptrdiff_t first_of_copy(int copy, int lanes) const;
+  std::ptrdiff_t backward_to_first_layer(std::span<const float> coefficients, int lanes, std::span<float> values,
+                                         std::span<float> scratch, std::span<float> dc, int copy) const;
+
+  std::string name_;
+  std::vector<Wiring> layers_;
+  int copies_;
+  bool single_;  // no dimension for copies in the tensors
+  int gates_per_copy_ = 0, widest_ = 0, scratch_rows_ = 0;
+  std::shared_ptr<const std::vector<LayerPlan>> plans_;
+  std::vector<std::int32_t> order_;
+};
+
+// How logits become probabilities in one step.
+struct SoftChoice {
+  float temperature = 1;
+  float gumbel_scale = 0;  // of noise added to the logits
+  std::uint64_t seed = 0;  // of the noise
+  std::uint32_t step = 0;
+  bool straight = false;  // straight through: the likeliest gate alone forward, its soft gradient backward
+};
+
+// The gates of one training step: the probabilities of the sixteen gates for each, and the four coefficients of the
+// mixture, c0 + c1 a + c2 b + c3 ab.
+class SoftGates {
+ public:
+  explicit SoftGates(const GateNetwork& network);
+  // Of two networks whose parameters follow each other; the coefficients of the second follow those of the first.
+  SoftGates(const GateNetwork& first, const GateNetwork& second);
+
+  int gates() const { return static_cast<int>(order_.size()); }
+  // logits: [gates][16] in the order of the parameters.
+  void choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool);
+  std::span<const float> coefficients() const { return c_; }  // [gates][4] in evaluation order
+  // Adds to dlogits: [gates][16]; dc: [gates][4], summed over samples and steps.
+  void backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool) const;
+
+ private:
+  std::vector<std::int32_t> order_;  // [gates] number of the gate in the parameters
+  AlignedVector<float> p_, c_, noisy_;
+  float inverse_temperature_ = 0;  // 0 before the first choice
+};
+
+// noisy = logits + scale * Gumbel noise of the choice's seed and step.
+void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool,
+                      AlignedVector<float>& noisy);
+
+// The gate with the largest logit (the first of equals).
+Gate likeliest_gate(std::span<const float, kGates> logits);
+
+// What gates harden to. logits: [gates][16].
+struct GateCounts {
+  long raw = 0;     // all
+  long active = 0;  // neither A nor B, which are wires
+  long histogram[kGates] = {};
+};
+GateCounts count_gates(std::span<const float> logits);
+
+}  // namespace espalier

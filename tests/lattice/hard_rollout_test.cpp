@@ -1,0 +1,132 @@
+// The hard rollout against gate-by-gate evaluation, and the bit-parallel simulator against the hard rollout.
+#include "models/lattice/hard_rollout.hpp"
+
+#include <gtest/gtest.h>
+
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
+#include "espalier/simplify.hpp"
+#include "espalier/simulator.hpp"
+#include "models/lattice/automaton_reference.hpp"
+#include "models/lattice/lattice_model.hpp"
+#include "runs/config.hpp"
+
+namespace espalier {
+namespace {
+
+struct Trained {
+  explicit Trained(Boundary boundary) : automaton({4, 3, {8, 4, 2}, {24, 16, 8, 4}, WiringKind::kUnique, boundary}, 5) {
+    automaton.add_parameters(parameters, 0);
+    const Random r(21, Purpose::kData);
+    std::uint64_t draw = 0;
+    for (float& v : parameters.values()) v = r.normal(draw++);
+  }
+  // One-hot logits: the soft automaton then computes what the hard one does.
+  std::vector<double> hard_logits() const {
+    std::vector<double> l(parameters.num_parameters(), 0.0);
+    for (std::size_t at = 0; at < l.size(); at += kGates)
+      l[at + static_cast<std::size_t>(likeliest_gate(parameters.values().subspan(at).first<kGates>()))] = 1000;
+    return l;
+  }
+  Automaton automaton;
+  Parameters parameters;
+};
+
+TEST(HardRollout, RolloutEqualsTheReferenceWithOneHotGates) {
+  for (const Boundary boundary : {Boundary::kPeriodic, Boundary::kZero}) {
+    const Trained t(boundary);
+    constexpr int kSamples = 70, kH = 5, kW = 6, kSteps = 4;  // more than a word of boards
+    BitBoards start(kSamples, kH, kW, 4);
+    std::vector<double> initial;
+    const Random coins(2, Purpose::kTrial);
+    std::uint64_t draw = 0;
+    for (int n = 0; n < kSamples; ++n)
+      for (int c = 0; c < 4; ++c)
+        for (int y = 0; y < kH; ++y)
+          for (int x = 0; x < kW; ++x) {
+            const bool bit = coins.coin(draw++);
+            start.set(n, y, x, c, bit);
+            initial.push_back(bit);
+          }
+    const BitBoards out =
+        hard_rollout(harden_folded(t.automaton, t.parameters.values()), boundary, start, kSteps, {}, ThreadPool(2));
+    reference::AutomatonReference<double> r(t.automaton, t.hard_logits());
+    r.forward({kSamples, kH, kW, kSteps, 1.0f}, initial);
+    std::size_t i = 0;
+    for (int n = 0; n < kSamples; ++n)
+      for (int c = 0; c < 4; ++c)
+        for (int y = 0; y < kH; ++y)
+          for (int x = 0; x < kW; ++x) ASSERT_EQ(out.get(n, y, x, c), r.state(kSteps)[i++] > 0.5);
+  }
+}
+
+TEST(HardRollout, UnfiredCellsKeepTheirState) {
+  const Trained t(Boundary::kPeriodic);
+  BitBoards start(3, 4, 4, 4);
+  for (std::size_t i = 0; i < start.bits.size(); ++i) start.bits[i] = i % 8;
+  const FireBits never(static_cast<std::size_t>(5) * 16 * start.words(), 0);
+  const Netlist cell = harden_folded(t.automaton, t.parameters.values());
+  EXPECT_EQ(hard_rollout(cell, Boundary::kPeriodic, start, 5, never, ThreadPool(1)).bits, start.bits);
+}
+
+TEST(HardRollout, FireBitsHaveTheirRate) {
+  const BitBoards boards(100, 20, 20, 1);
+  const FireBits fire = draw_fire_bits(boards, 10, 0.6, 1, 0);
+  long fired = 0;
+  for (const std::uint64_t word : fire) fired += __builtin_popcountll(word);
+  EXPECT_NEAR(static_cast<double>(fired) / (100 * 400 * 10), 0.6, 0.005);
+}
+
+TEST(HardRollout, RefusesACellOfOtherChannels) {
+  const Trained t(Boundary::kPeriodic);
+  const Netlist cell = harden_folded(t.automaton, t.parameters.values());
+  EXPECT_THROW(hard_rollout(cell, Boundary::kZero, BitBoards(1, 4, 4, 3), 1, {}, ThreadPool(1)), Error);
+}
+
+constexpr int kHeight = 7, kWidth = 70, kSteps = 5;
+
+// A model of the task's shape with random gates.
+LatticeModel random_model(const char* task, Boundary boundary) {
+  const Json config = default_config(find_task(task));
+  LatticeProblem problem = make_lattice_problem(config, 3, "");
+  problem.automaton.boundary = boundary;
+  Automaton automaton(problem.automaton, 3);
+  Parameters parameters;
+  automaton.add_parameters(parameters, 0);
+  const Random random(5, Purpose::kData);
+  std::uint64_t draw = 0;
+  for (float& value : parameters.values()) value = random.normal(draw++);
+  return {config, std::move(problem), std::move(automaton), std::move(parameters)};
+}
+
+TEST(HardSimulation, EqualsTheRolloutOfTheHardenedAutomaton) {
+  for (const char* task : {"life", "checkerboard-small", "checkerboard"})
+    for (const Boundary boundary : {Boundary::kPeriodic, Boundary::kZero}) {
+      const LatticeModel model = random_model(task, boundary);
+      const int channels = model.automaton.options().channels;
+      Board start(kHeight, kWidth, channels);
+      start.randomize(11);
+      BitBoards plain(1, kHeight, kWidth, channels);
+      for (int y = 0; y < kHeight; ++y)
+        for (int x = 0; x < kWidth; ++x)
+          for (int c = 0; c < channels; ++c)
+            plain.set(0, y, x, c, start.get(static_cast<std::size_t>(y), static_cast<std::size_t>(x), c));
+      const ThreadPool pool(1);
+      plain =
+          hard_rollout(harden_folded(model.automaton, model.parameters.values()), boundary, plain, kSteps, {}, pool);
+      for (const Netlist& cell : {model.raw_cell(), model.quick_cell(), simplify(model.raw_cell())}) {
+        SimulatorOptions options;
+        options.periodic = boundary == Boundary::kPeriodic;
+        Board board = start;
+        Simulator(cell, kHeight, kWidth, options).run(board, kSteps, pool);
+        for (int y = 0; y < kHeight; ++y)
+          for (int x = 0; x < kWidth; ++x)
+            for (int c = 0; c < channels; ++c)
+              ASSERT_EQ(board.get(static_cast<std::size_t>(y), static_cast<std::size_t>(x), c), plain.get(0, y, x, c))
+                  << task << " " << y << " " << x << " " << c << ", " << cell.gates.size() << " gates";
+      }
+    }
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,293 @@
+#include "espalier/gate_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "espalier/error.hpp"
+#include "logic/each_target.hpp"
+#include "logic/gate_network_reference.hpp"
+#include "logic/harden.hpp"
+#include "netlist/evaluate.hpp"
+
+namespace espalier {
+namespace {
+
+std::set<std::pair<int, int>> pairs(const Wiring& w) {
+  std::set<std::pair<int, int>> result;
+  for (int g = 0; g < w.outputs(); ++g) result.emplace(w.a[g], w.b[g]);
+  return result;
+}
+
+TEST(Wiring, UniqueUsesEveryInputAndNoPairTwice) {
+  for (const auto& [inputs, outputs] :
+       {std::pair{264, 256}, {256, 256}, {256, 128}, {9, 8}, {2, 1}, {640, 512}, {7, 21}}) {
+    const Wiring w = unique_wiring(inputs, outputs, Random(3, Purpose::kWiring));
+    ASSERT_EQ(w.outputs(), outputs);
+    EXPECT_EQ(pairs(w).size(), static_cast<std::size_t>(outputs));
+    std::set<int> used(w.a.begin(), w.a.end());
+    used.insert(w.b.begin(), w.b.end());
+    // An odd input at the end has no partner in the first round of pairs.
+    EXPECT_GE(used.size(), static_cast<std::size_t>(inputs - inputs % 2)) << inputs << "->" << outputs;
+    for (int g = 0; g < outputs; ++g) EXPECT_LT(w.a[g], w.b[g]);
+  }
+}
+
+// The published order: (0,1), (2,3), ...; then (1,2), (3,4), ...; then all pairs two apart, three apart, ...
+TEST(Wiring, UniqueTakesPairsInThePublishedOrder) {
+  EXPECT_EQ(pairs(unique_wiring(6, 3, Random(1, Purpose::kWiring))),
+            (std::set<std::pair<int, int>>{{0, 1}, {2, 3}, {4, 5}}));
+  EXPECT_EQ(pairs(unique_wiring(6, 7, Random(1, Purpose::kWiring))),
+            (std::set<std::pair<int, int>>{{0, 1}, {2, 3}, {4, 5}, {1, 2}, {3, 4}, {0, 2}, {1, 3}}));
+}
+
+TEST(Wiring, RandomDealsWiresEvenly) {
+  const Wiring w = random_wiring(10, 25, Random(9, Purpose::kWiring));
+  std::vector<int> uses(10);
+  for (const auto* wires : {&w.a, &w.b})
+    for (const int wire : *wires) ++uses.at(wire);
+  for (const int n : uses) EXPECT_EQ(n, 5);
+}
+
+TEST(Wiring, TheSeedDecidesTheOrder) {
+  const auto wires = [](std::uint64_t seed) { return unique_wiring(64, 64, Random(seed, Purpose::kWiring)).a; };
+  EXPECT_EQ(wires(1), wires(1));
+  EXPECT_NE(wires(1), wires(2));
+}
+
+TEST(Wiring, ImpossibleLayersAreErrorsThatSaySo) {
+  const Random r(1, Purpose::kWiring);
+  EXPECT_THROW(unique_wiring(9, 4, r), Error);  // an input would be left out
+  EXPECT_THROW(unique_wiring(4, 7, r), Error);  // only six pairs
+  EXPECT_THROW(unique_wiring(1, 1, r), Error);
+  EXPECT_THROW(random_wiring(2, 0, r), Error);
+  try {
+    unique_wiring(4, 7, r);
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("at most 6"), std::string::npos) << e.what();
+  }
+}
+
+// Three layers that use chains, pairs and shared rows alike.
+GateNetwork network(int copies) {
+  const Random r(4, Purpose::kWiring);
+  return {"net", {unique_wiring(12, 14, r), random_wiring(14, 10, r), unique_wiring(10, 5, r)}, copies};
+}
+
+std::vector<float> numbers(std::size_t count, std::uint32_t stream) {
+  const Random r(8, Purpose::kData, stream);
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = r.normal(i);
+  return values;
+}
+
+TEST(GateNetwork, ParametersAreOneTensorPerLayer) {
+  Parameters parameters;
+  network(3).add_parameters(parameters, 5);
+  GateNetwork("one", {unique_wiring(4, 2, Random(1, Purpose::kWiring))}).add_parameters(parameters, 1);
+  ASSERT_EQ(parameters.tensors().size(), 4u);
+  EXPECT_EQ(parameters.tensors()[1].name, "net.1");
+  EXPECT_EQ(parameters.tensors()[1].shape, (std::vector<std::size_t>{3, 10, 16}));
+  EXPECT_EQ(parameters.tensors()[3].name, "one.0");
+  EXPECT_EQ(parameters.tensors()[3].shape, (std::vector<std::size_t>{2, 16}));
+  const auto values = parameters.values(0);
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], i % 16 == 3 ? 5.0f : 0.0f);
+}
+
+TEST(GateNetwork, NumbersFollowTheParametersAndAreEvaluatedOnceEach) {
+  const GateNetwork n = network(2);
+  EXPECT_EQ(n.gate_number(0, 0, 0), 0);
+  EXPECT_EQ(n.gate_number(1, 0, 3), 14 + 3);
+  EXPECT_EQ(n.gate_number(1, 2, 4), 2 * (14 + 10) + 5 + 4);
+  std::vector<std::int32_t> order = n.evaluation_order();
+  std::ranges::sort(order);
+  for (int i = 0; i < n.gates(); ++i) ASSERT_EQ(order[i], i);
+}
+
+// The soft network over lanes against the plain one in double: values, gradients of inputs and of logits.
+TEST(GateNetwork, ForwardAndBackwardAgreeWithTheReference) {
+  constexpr int kLanes = 40, kCopies = 3, kCopy = 2;
+  const GateNetwork n = network(kCopies);
+  Parameters parameters;
+  n.add_parameters(parameters, 0);
+  const std::vector<float> logits = numbers(parameters.num_parameters(), 0);
+  std::ranges::copy(logits, parameters.values().begin());
+  const std::vector<float> in = numbers(std::size_t{12} * kLanes, 1), dout = numbers(std::size_t{5} * kLanes, 2);
+
+  const std::vector<double> wide(logits.begin(), logits.end());
+  const auto gates = reference::soften_all<double>(wide, 0.5, false);
+  const std::span<const reference::SoftGate<double>> all(gates);
+  std::vector<double> dc(4 * gates.size()), dlogits(wide.size());
+  std::vector<double> out(dout.size()), din(in.size());
+  for (int lane = 0; lane < kLanes; ++lane) {
+    std::vector<double> one_in(12), one_dout(5);
+    for (int i = 0; i < 12; ++i) one_in[i] = in[i * kLanes + lane];
+    for (int i = 0; i < 5; ++i) one_dout[i] = dout[i * kLanes + lane];
+    const auto layers = reference::network_forward(n, all, kCopy, one_in);
+    const auto one_din = reference::network_backward(n, all, kCopy, layers, one_dout, std::span(dc));
+    for (int i = 0; i < 5; ++i) out[i * kLanes + lane] = layers.back()[i];
+    for (int i = 0; i < 12; ++i) din[i * kLanes + lane] = one_din[i];
+  }
+  for (std::size_t g = 0; g < gates.size(); ++g)
+    reference::soften_backward(gates[g], &dc[4 * g], 0.5, &dlogits[kGates * g]);
+
+  const ThreadPool pool(1);
+  for_each_target([&] {
+    SoftGates soft(n);
+    soft.choose(parameters.values(), {.temperature = 0.5f}, pool);
+    AlignedVector<float> rows(in.begin(), in.end()), values(static_cast<std::size_t>(n.gates_per_copy()) * kLanes);
+    AlignedVector<float> scratch(static_cast<std::size_t>(n.scratch_rows()) * kLanes), got_dc(dc.size());
+    const auto outputs = n.forward_outputs(soft.coefficients(), kLanes, rows, scratch, kCopy);
+    n.forward(soft.coefficients(), kLanes, rows, values, kCopy);
+    const std::span<float> last = std::span(values).last(dout.size());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      ASSERT_NEAR(last[i], out[i], 1e-5 * (1 + std::abs(out[i])));
+      ASSERT_EQ(outputs[i], last[i]);
+    }
+    std::ranges::copy(dout, last.begin());
+    AlignedVector<float> kept = values, added(in.size(), 1.0f), added_dc(dc.size());
+    n.backward_adding(soft.coefficients(), kLanes, rows, kept, scratch, added, added_dc, kCopy);
+    n.backward(soft.coefficients(), kLanes, rows, values, scratch, got_dc, kCopy);
+    double largest = 0;
+    for (const double d : din) largest = std::max(largest, std::abs(d));
+    for (std::size_t i = 0; i < din.size(); ++i) {
+      ASSERT_NEAR(rows[i], din[i], 1e-5 * largest);
+      ASSERT_NEAR(added[i], 1 + din[i], 1e-5 * largest);
+    }
+    parameters.zero_grad(pool);
+    soft.backward(got_dc, parameters.gradients(), pool);
+    for (const double d : dlogits) largest = std::max(largest, std::abs(d));
+    for (std::size_t i = 0; i < dlogits.size(); ++i) ASSERT_NEAR(parameters.gradients()[i], dlogits[i], 1e-5 * largest);
+  });
+}
+
+TEST(GateNetwork, StraightThroughComputesWithTheLikeliestGates) {
+  const GateNetwork n = network(1);
+  AlignedVector<float> logits;
+  for (const float v : numbers(static_cast<std::size_t>(n.gates()) * kGates, 3)) logits.push_back(v);
+  SoftGates gates(n);
+  gates.choose(logits, {.straight = true}, ThreadPool(1));
+  for (int i = 0; i < n.gates(); ++i) {
+    const std::span<const float> own = std::span(logits).subspan(n.evaluation_order()[i] * std::size_t{kGates});
+    const auto& expected = kGateCoefficients[static_cast<int>(likeliest_gate(own.first<kGates>()))];
+    for (int k = 0; k < 4; ++k) ASSERT_EQ(gates.coefficients()[4 * i + k], expected[k]);
+  }
+}
+
+// The hardened network computes what the soft one does when every gate is certain.
+TEST(GateNetwork, HardenedEqualsTheReferenceWithCertainGates) {
+  const GateNetwork n = network(2);
+  AlignedVector<float> logits;
+  for (const float v : numbers(static_cast<std::size_t>(n.gates()) * kGates, 4)) logits.push_back(v);
+  std::vector<double> certain(logits.size());
+  for (std::size_t at = 0; at < logits.size(); at += kGates)
+    certain[at + static_cast<std::size_t>(likeliest_gate(std::span(logits).subspan(at).first<kGates>()))] = 1000;
+  const auto gates = reference::soften_all<double>(certain, 1, false);
+  for (int copy = 0; copy < 2; ++copy) {
+    Netlist raw, folded;
+    std::vector<Net> nets;
+    for (int i = 0; i < 12; ++i) nets.push_back(raw.add_input(std::to_string(i)));
+    folded = raw;
+    FoldingBuilder builder(12);
+    std::vector<FoldingBuilder::Value> values;
+    for (const Net net : nets) values.push_back(FoldingBuilder::input(net));
+    const auto folded_out = append_gates(n, likeliest_gates(logits), copy, values,
+                                         [&](Gate g, auto a, auto b) { return builder.add(g, a, b); });
+    builder.finish(folded_out, "o", folded);
+    for (const Net net : n.harden(logits, raw, nets, copy)) raw.add_output("o", net);
+    EXPECT_EQ(raw.gates.size(), static_cast<std::size_t>(n.gates_per_copy()));
+    EXPECT_LT(folded.gates.size(), raw.gates.size());
+    for (std::uint32_t pattern = 0; pattern < 4096; ++pattern) {
+      std::vector<bool> bits(12);
+      std::vector<double> soft(12);
+      for (int i = 0; i < 12; ++i) soft[i] = bits[i] = pattern >> i & 1;
+      const std::vector<bool> got = evaluate(raw, bits);
+      const auto want = reference::network_forward<double>(n, gates, copy, soft).back();
+      for (int o = 0; o < 5; ++o) ASSERT_EQ(got[o], want[o] > 0.5);
+      ASSERT_EQ(evaluate(folded, bits), got);
+    }
+  }
+}
+
+TEST(FoldingBuilder, FollowsWiresFoldsConstantsAndDropsIdleGates) {
+  Netlist n;
+  for (int i = 0; i < 2; ++i) n.add_input(std::to_string(i));
+  FoldingBuilder b(2);
+  const auto x = FoldingBuilder::input(0), y = FoldingBuilder::input(1);
+  EXPECT_EQ(b.add(Gate::kA, x, y), x);
+  EXPECT_EQ(b.add(Gate::kB, x, y), y);
+  EXPECT_EQ(b.add(Gate::kXor, x, x), FoldingBuilder::kFalse);
+  EXPECT_EQ(b.add(Gate::kOr, x, FoldingBuilder::kTrue), FoldingBuilder::kTrue);
+  EXPECT_EQ(b.add(Gate::kAnd, FoldingBuilder::kTrue, y), y);
+  b.add(Gate::kNand, x, y);  // nobody reads it
+  const auto inverted = b.add(Gate::kXor, x, FoldingBuilder::kTrue);
+  const FoldingBuilder::Value outputs[] = {b.add(Gate::kAnd, inverted, y), FoldingBuilder::kTrue, x};
+  b.finish(outputs, "o", n);
+  EXPECT_EQ(n.gates, (std::vector<NetlistGate>{{Gate::kNotA, 0, 0}, {Gate::kAnd, 2, 1}, {Gate::kTrue, 0, 0}}));
+  EXPECT_EQ(n.outputs, (std::vector<NetlistOutput>{{"o0", 3}, {"o1", 4}, {"o2", 0}}));
+}
+
+TEST(GateNetwork, CountsKnowWiresFromActiveGates) {
+  std::vector<float> logits(3 * kGates, 0.0f);
+  logits[0 * kGates + static_cast<int>(Gate::kA)] = 1;
+  logits[1 * kGates + static_cast<int>(Gate::kXor)] = 1;
+  logits[2 * kGates + static_cast<int>(Gate::kB)] = 1;
+  const GateCounts counts = count_gates(logits);
+  EXPECT_EQ(counts.raw, 3);
+  EXPECT_EQ(counts.active, 1);
+  EXPECT_EQ(counts.histogram[static_cast<int>(Gate::kXor)], 1);
+}
+
+TEST(GateNetwork, RefusesWhatDoesNotFit) {
+  const Random r(1, Purpose::kWiring);
+  EXPECT_THROW(GateNetwork("n", {}), Error);
+  EXPECT_THROW(GateNetwork("n", {unique_wiring(4, 2, r)}, 0), Error);
+  EXPECT_THROW(GateNetwork("n", {unique_wiring(4, 2, r), unique_wiring(3, 2, r)}), Error);
+  EXPECT_THROW(GateNetwork("n", {{2, {0}, {2}}}), Error);
+  EXPECT_THROW(GateNetwork("n", {{2, {0, 1}, {1}}}), Error);
+
+  const GateNetwork n = network(2);
+  EXPECT_THROW(n.gate_number(2, 0, 0), Error);
+  EXPECT_THROW(n.gate_number(0, 3, 0), Error);
+  EXPECT_THROW(n.gate_number(0, 2, 5), Error);
+  const ThreadPool pool(1);
+  AlignedVector<float> logits(static_cast<std::size_t>(n.gates()) * kGates), in(12 * 8), values(29 * 8);
+  AlignedVector<float> scratch(static_cast<std::size_t>(n.scratch_rows()) * 8), dc(n.gates() * std::size_t{4});
+  SoftGates gates(n);
+  EXPECT_THROW(gates.backward(dc, logits, pool), Error);  // before choose()
+  EXPECT_THROW(gates.choose(std::span(logits).first(16), {}, pool), Error);
+  EXPECT_THROW(gates.choose(logits, {.temperature = 0}, pool), Error);
+  EXPECT_THROW(gates.choose(logits, {.temperature = NAN}, pool), Error);
+  EXPECT_THROW(gates.choose(logits, {.gumbel_scale = -1}, pool), Error);
+  gates.choose(logits, {}, pool);
+  const auto c = gates.coefficients();
+  EXPECT_THROW(gates.backward(std::span(dc).first(8), logits, pool), Error);
+  EXPECT_THROW(n.forward(c, 12, in, values), Error);                          // no multiple of eight
+  EXPECT_THROW(n.forward(c, 8, in, values, 2), Error);                        // no such copy
+  EXPECT_THROW(n.forward(c, 16, in, values), Error);                          // too few inputs
+  EXPECT_THROW(n.forward(c, 8, in, std::span(values).first(28 * 8)), Error);  // too few values
+  EXPECT_THROW(n.forward(c.first(8), 8, in, values), Error);
+  EXPECT_THROW(n.forward(c, 8, {in.data() + 1, in.size()}, values), Error);  // not aligned
+  EXPECT_THROW(n.forward_outputs(c, 8, in, std::span(scratch).first(8)), Error);
+  EXPECT_THROW(n.backward(c, 8, in, values, scratch, std::span(dc).first(8)), Error);
+  EXPECT_THROW(n.backward_adding(c, 8, in, values, scratch, std::span(in).first(8), dc), Error);
+  EXPECT_NO_THROW(n.forward(c, 8, in, values, 1));
+
+  Netlist netlist;
+  std::vector<Net> nets;
+  for (int i = 0; i < 12; ++i) nets.push_back(netlist.add_input(std::to_string(i)));
+  EXPECT_THROW(n.harden(logits, netlist, std::span(nets).first(11)), Error);
+  EXPECT_THROW(n.harden(std::span(logits).first(16), netlist, nets), Error);
+  EXPECT_THROW(n.harden(logits, netlist, nets, -1), Error);
+  nets[3] = 12;
+  EXPECT_THROW(n.harden(logits, netlist, nets), Error);
+  nets[3] = 3;
+  logits[5] = NAN;
+  EXPECT_THROW(n.harden(logits, netlist, nets), Error);
+  EXPECT_THROW(count_gates(std::span(logits).first(17)), Error);
+}
+
+}  // namespace
+}  // namespace espalier
