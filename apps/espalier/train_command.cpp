@@ -236,7 +236,8 @@ Command task_command(const Task& task) {
   command.run = [own] {
     RunOptions options = own->flags.run;
     if (options.folder.empty()) throw UsageError("--out", "got an empty name, expected a folder");
-    if (options.folder == kDefaultFolder) options.folder = fmt::format("runs/{}-{}", own->config.task, own->config.seed);
+    if (options.folder == kDefaultFolder)
+      options.folder = fmt::format("runs/{}-{}", own->config.task, own->config.seed);
     return train(Run::create(own->config, options), own->flags);
   };
   return command;

@@ -133,8 +133,7 @@ void Session::restore() {
   }
   const TrainState& s = trainer_->state();
   const TrainOptions& o = config_.train;
-  if (s.step < o.steps && !(o.until_solved && s.best.solved) &&
-      !(o.patience && s.evaluations_since_best >= o.patience))
+  if (s.step < o.steps && !(o.until_solved && s.best.solved) && !(o.patience && s.evaluations_since_best >= o.patience))
     finished_ = false;  // given more steps
   folder_->trim_metrics(trainer_->state().step);
 }
