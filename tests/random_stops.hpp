@@ -1,6 +1,7 @@
 // A thread that raises a flag at random moments, as long as it lives.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -13,15 +14,20 @@ namespace espalier {
 class RandomStops {
  public:
   RandomStops(StopFlag& flag, std::uint32_t max_us, std::uint64_t seed)
-      : thread_([&flag, max_us, seed](const std::stop_token& over) {
+      : thread_([this, &flag, max_us, seed](const std::stop_token& over) {
           const Random random(seed, Purpose::kTrial);
+          running_ = true;
+          running_.notify_all();
           for (std::uint64_t i = 0; !over.stop_requested(); ++i) {
             std::this_thread::sleep_for(std::chrono::microseconds(random.choice(i, max_us)));
             flag.raise();
           }
-        }) {}
+        }) {
+    running_.wait(false);
+  }
 
  private:
+  std::atomic<bool> running_ = false;
   std::jthread thread_;
 };
 

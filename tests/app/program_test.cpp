@@ -19,7 +19,7 @@ TEST(Program, HelpNamesTheCommandsAndTheirOptions) {
   }
   expect_in(run({"train", "--help"}).out, {"--list", "--resume", "checkerboard"});
   expect_in(run({"train", "checkerboard", "--help"}).out,
-            {"--epochs", "--lr", "--seeds", "--out", "--update", "256x10"});
+            {"--train-steps", "--epochs", "--lr", "--seeds", "--out", "--update", "256x10"});
   expect_in(run({"bench", "--help"}).out, {"--threads", "--filter", "--signature"});
   expect_in(run({"info", "--help"}).out, {"--json"});
 }
@@ -33,8 +33,8 @@ TEST(Program, VersionIsOneLine) {
 TEST(Program, ListShowsEveryTaskInOneLine) {
   const Ended e = run({"train", "--list"});
   EXPECT_EQ(e.exit_code, 0);
-  expect_in(e.out,
-            {"life ", "checkerboard ", "checkerboard-small ", "checkerboard-async ", "lizard ", "letter ", "pattern "});
+  expect_in(e.out, {"life ", "checkerboard ", "checkerboard-small ", "checkerboard-async ", "lizard ", "letter ",
+                    "pattern ", "rule ", "boards ", "simplify ", "table "});
 }
 
 TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
@@ -46,7 +46,8 @@ TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
 
 TEST(Info, TellsWhatIsInAModel) {
   const TempFolder folder;
-  ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);
+  ASSERT_EQ(run({"train", "checkerboard-small", "--train-steps", "2", "--quiet", "--out", folder / "run"}).exit_code,
+            0);
   const std::string model = folder / "run/model.safetensors";
   expect_in(run({"info", model}).out, {"update.0", "perceive.0", "checkerboard-small"});
   const auto j = run({"info", "--json", model}).json();
@@ -56,7 +57,8 @@ TEST(Info, TellsWhatIsInAModel) {
 
 TEST(Run, TakesAModelOrItsFolderAndGivesTheSameBoardForAnyNumberOfThreads) {
   const TempFolder folder;
-  ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);
+  ASSERT_EQ(run({"train", "checkerboard-small", "--train-steps", "2", "--quiet", "--out", folder / "run"}).exit_code,
+            0);
   std::set<std::string> hashes;
   for (const std::string& model : {folder / "run", folder / "run/model.safetensors"})
     for (const char* threads : {"1", "2"}) {
@@ -80,7 +82,8 @@ TEST(Run, TakesAModelOrItsFolderAndGivesTheSameBoardForAnyNumberOfThreads) {
 
 TEST(Run, WritesPicturesOnlyWhereNothingIsLost) {
   const TempFolder folder;
-  ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);
+  ASSERT_EQ(run({"train", "checkerboard-small", "--train-steps", "2", "--quiet", "--out", folder / "run"}).exit_code,
+            0);
   const std::string model = folder / "run/model.safetensors", before = text_of(model);
   expect_one_line(run({"run", folder / "run", "--gif", model}), 1, {"--gif", "the file to read"});
   expect_one_line(run({"run", model, "--png", model}), 1, {"--png", "the file to read"});
@@ -95,7 +98,8 @@ TEST(Run, WritesPicturesOnlyWhereNothingIsLost) {
 
 TEST(Run, CtrlCIsHeardDuringALongRun) {
   const TempFolder folder;
-  ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);
+  ASSERT_EQ(run({"train", "checkerboard-small", "--train-steps", "2", "--quiet", "--out", folder / "run"}).exit_code,
+            0);
   Running program({"run", folder / "run", "--size", "256", "--steps", "1000000000", "--quiet", "--json"});
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   program.send(SIGTERM);
@@ -106,7 +110,8 @@ TEST(Run, CtrlCIsHeardDuringALongRun) {
 
 TEST(Models, ChangedOnDiskAreRefused) {
   const TempFolder folder;
-  ASSERT_EQ(run({"train", "checkerboard-small", "--epochs", "2", "--quiet", "--out", folder / "run"}).exit_code, 0);
+  ASSERT_EQ(run({"train", "checkerboard-small", "--train-steps", "2", "--quiet", "--out", folder / "run"}).exit_code,
+            0);
   const std::string model = folder / "run/model.safetensors";
   const std::string good = text_of(model);
   for (const std::size_t at : {good.size() / 2, good.size() - 1}) {

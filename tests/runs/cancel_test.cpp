@@ -59,7 +59,8 @@ TEST_F(CancelTest, AtRandomMomentsFromAnotherThreadTheyGoOnToTheSameBits) {
       Trainer trainer(*objective, config.train, pool);
       const double step_us = 1e6 * unbroken.state().seconds / static_cast<double>(config.train.steps);
       {
-        const RandomStops stops(stop, static_cast<std::uint32_t>(3 * step_us) + 100, static_cast<std::uint64_t>(threads));
+        const RandomStops stops(stop, static_cast<std::uint32_t>(3 * step_us) + 100,
+                                static_cast<std::uint64_t>(threads));
         for (int round = 0; round < 60 && trainer.run(carry_on) == Outcome::kInterrupted; ++round) {
           ++interrupted;
           stop.clear();

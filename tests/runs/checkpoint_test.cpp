@@ -21,8 +21,7 @@ using testing::HasSubstr;
 
 template <class Toy>
 struct ToyRun {
-  explicit ToyRun(const TrainOptions& options = {}, std::uint64_t seed = 1)
-      : toy(seed), trainer(toy, options, pool) {}
+  explicit ToyRun(const TrainOptions& options = {}, std::uint64_t seed = 1) : toy(seed), trainer(toy, options, pool) {}
   ThreadPool pool{1};
   Toy toy;
   Trainer trainer;

@@ -115,11 +115,11 @@ TEST_F(ControlTest, PausedItStandsStillUntilItIsResumed) {
   run.listen([&](const RunEvent& event) {
     if (event.kind == Kind::kStep || event.kind == Kind::kEvaluated) step = event.trainer->state().step;
     if (event.kind == Kind::kCheckpoint) saved = event.trainer->state().step;
-    if (event.kind == Kind::kStep && step == 20) run.control().pause();
+    if (event.kind == Kind::kStep && step == 21) run.control().pause();
   });
   RunReport report;
   std::jthread trainer([&] { report = run.train(pool); });
-  EXPECT_TRUE(within_a_minute([&] { return run.control().paused() && saved >= 20; })) << "saved before it waits";
+  EXPECT_TRUE(within_a_minute([&] { return run.control().paused() && saved >= 21; })) << "saved before it waits";
   sleep_us(50'000);
   const std::uint64_t at = step;
   sleep_us(100'000);
@@ -142,7 +142,7 @@ TEST_F(ControlTest, WhilePausedItSavesAndShowsItselfAndCanBeStopped) {
     std::mutex mutex;
     run.listen([&](const RunEvent& event) {
       const std::lock_guard lock(mutex);
-      if (event.kind == Kind::kStep && event.trainer->state().step == 20) run.control().pause();
+      if (event.kind == Kind::kStep && event.trainer->state().step == 21) run.control().pause();
       if (event.kind == Kind::kSnapshot) {
         shown = event.snapshot;
         at_pause = event.trainer->objective().parameters().hash();

@@ -79,7 +79,8 @@ TEST(Run, TwoAtOnceInTwoThreadsAreAsTwoAlone) {
     for (int i = 0; i < 4; ++i)
       threads.emplace_back([&, i] {
         const RunConfig& config = i % 2 ? second : first;
-        hashes[i] = train(TrainingRun::create(config, {.folder = i < 2 ? "" : folder / ("run-" + std::to_string(i))})).weights_hash;
+        hashes[i] = train(TrainingRun::create(config, {.folder = i < 2 ? "" : folder / ("run-" + std::to_string(i))}))
+                        .weights_hash;
       });
   }
   for (int i = 0; i < 4; ++i) EXPECT_EQ(hashes[i], expected[i % 2]) << i;
@@ -180,8 +181,7 @@ TEST(Run, PicturesThatAreMissingAreMadeAgain) {
 TEST(Run, WhatIsImpossibleFailsBeforeThereIsAFolder) {
   const TempFolder folder;
   const auto refused = [&](std::initializer_list<std::pair<std::string, std::string>> settings) {
-    return message_of<Error>(
-        [&] { TrainingRun::create(configure("pattern", settings), {.folder = folder / "run"}); });
+    return message_of<Error>([&] { TrainingRun::create(configure("pattern", settings), {.folder = folder / "run"}); });
   };
   EXPECT_THAT(refused({}), HasSubstr("target"));
   EXPECT_THAT(refused({{"target", folder / "none.txt"}}), HasSubstr("none.txt"));

@@ -112,7 +112,8 @@ TEST_F(SeedsTest, InterruptedAgainAndAgainTheWinnerIsTheSame) {
   int pieces = 0;
   do {
     ThreadPool pool(3);
-    TrainingRun run = pieces == 0 ? TrainingRun::create(same, {.folder = folder_ / "pieces"}) : TrainingRun::resume(folder_ / "pieces");
+    TrainingRun run = pieces == 0 ? TrainingRun::create(same, {.folder = folder_ / "pieces"})
+                                  : TrainingRun::resume(folder_ / "pieces");
     std::atomic<int> steps = 0;
     run.listen([&](const RunEvent& event) {
       if (event.kind == RunEvent::Kind::kStep && ++steps == 40) run.control().stop();

@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <map>
+#include <set>
 
 #include "base/files.hpp"
 #include "base/life_rule.hpp"
@@ -12,6 +13,7 @@
 #include "espalier/random.hpp"
 #include "espalier/run.hpp"
 #include "models/lattice/lattice_model.hpp"
+#include "models/lattice/lattice_objective.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -67,20 +69,46 @@ void expect_follows(const LatticeModel& model, const RuleTable& rule, int height
   for (std::size_t i = 0; i < board.size(); ++i) ASSERT_EQ(state.values[i], board[i]) << i;
 }
 
+TEST(RuleTask, TheExamplesAreAllBoardsOfNineCells) {
+  for (const char* name : {"B3/S23", "B36/S23", "B2/S"}) {
+    const RuleTable rule = parse_life_rule(name);
+    const auto objective =
+        configure("rule", {{"rule", name}, {"channels", "2"}, {"update", "32,16,8,4,2"}}).make_objective();
+    const LatticeData& data = dynamic_cast<const LatticeObjective&>(*objective).data();
+    ASSERT_EQ(data.validation.samples, 512);
+    std::set<std::vector<std::uint8_t>> seen;
+    for (int n = 0; n < 512; ++n) {
+      std::vector<std::uint8_t> board(9);
+      for (int cell = 0; cell < 9; ++cell) {
+        board[static_cast<std::size_t>(cell)] = data.validation.get(n, cell / 3, cell % 3, 0);
+        EXPECT_FALSE(data.validation.get(n, cell / 3, cell % 3, 1)) << "a second channel begins dead";
+      }
+      const auto after = next_board(rule, board, 3, 3, true);
+      for (int cell = 0; cell < 9; ++cell)
+        EXPECT_EQ(data.validation_target.get(n, cell / 3, cell % 3, 0), after[static_cast<std::size_t>(cell)] != 0);
+      seen.insert(board);
+    }
+    EXPECT_EQ(seen.size(), 512u);
+  }
+}
+
 // Rules of a few gates, so that they are learned in no time.
 TEST(RuleTask, ALifeLikeRuleIsLearnedAndRemembered) {
-  // A cell that lives as long as any of its neighbours does, or that is born by any.
-  const RunConfig config = configure("rule", {{"rule", "B12345678/S012345678"}});
+  const std::string inversion = "B012345678/S";
   bool solved = false;
-  const auto model = trained(config, solved);
+  const auto model = trained(configure("rule", {{"rule", inversion}}), solved);
   ASSERT_TRUE(solved);
-  EXPECT_EQ(model->goal().name(), "B12345678/S012345678");
+  EXPECT_EQ(model->goal().name(), inversion);
   EXPECT_EQ(model->goal().kind(), "rule");
-  expect_follows(*model, parse_life_rule("B12345678/S012345678"), 20, 33);
+  expect_follows(*model, parse_life_rule(inversion), 20, 33);
   const auto trials = run_trials(*model, {}, ThreadPool(1));
   ASSERT_EQ(trials.size(), 2u);
-  EXPECT_THAT(trials[1].description, HasSubstr("B12345678/S012345678"));
+  EXPECT_THAT(trials[1].description, HasSubstr("against " + inversion));
   EXPECT_TRUE(trials[0].exact && trials[1].exact);
+  // The same circuit is no good as Life.
+  LatticeModel other(model->automaton(), model->rollout(), rule_goal("B3/S23", parse_life_rule("B3/S23")),
+                     model->parameters().values(), 1);
+  EXPECT_FALSE(run_trials(other, {}, ThreadPool(1))[1].exact);
 }
 
 TEST(RuleTask, ATableOfAnyRuleIsLearnedAndRemembered) {
@@ -221,7 +249,8 @@ TEST(BoardsTask, RefusesWhatAreNoPairs) {
   EXPECT_THAT(with({{"start", good}, {"target", {{3, 3, 3}, few}}}), HasSubstr("other sizes"));
   EXPECT_THAT(with({{"start", {{36}, ones}}, {"target", good}}), HasSubstr("1 dimensions"));
   EXPECT_THAT(with({{"start", good}, {"target", good}}, {{"height", "4"}}), HasSubstr("4 x 3"));
-  EXPECT_THAT(with({{"start", {{2, 3, 3, 2}, ones}}, {"target", {{2, 3, 3, 2}, ones}}}, {{"channels", "1"}, {"update", "16,8,4,2,1"}}),
+  EXPECT_THAT(with({{"start", {{2, 3, 3, 2}, ones}}, {"target", {{2, 3, 3, 2}, ones}}},
+                   {{"channels", "1"}, {"update", "16,8,4,2,1"}}),
               HasSubstr("at least 2"));
 }
 

@@ -211,8 +211,8 @@ TEST(TableTask, GrowthAndPruningChangeTheShapeAndTheModelFilePredicts) {
   TaskRun run(config, one_thread());
   const double before = run.objective->evaluate(one_thread()).extra[0].second;
   run.all();
-  const SafetensorsFile file = SafetensorsFile::parse(
-      model_file(*run.trainer->best_model(), {{"config", config.text()}}).serialize(), "test");
+  const SafetensorsFile file =
+      SafetensorsFile::parse(model_file(*run.trainer->best_model(), {{"config", config.text()}}).serialize(), "test");
   const LoadedModel loaded = load_model(file, "test");
   const auto& model = dynamic_cast<const TableModel&>(*loaded.model);
   EXPECT_NE(model.network().topology().edges().size(), 0u);
@@ -224,9 +224,7 @@ TEST(TableTask, GrowthAndPruningChangeTheShapeAndTheModelFilePredicts) {
 }
 
 TEST(TableTask, MistakesAreNamed) {
-  const auto with = [](Settings changes) {
-    return error_of([&] { iris_config(changes).make_objective(); });
-  };
+  const auto with = [](Settings changes) { return error_of([&] { iris_config(changes).make_objective(); }); };
   EXPECT_TRUE(has(with({{"csv", ""}}), "csv"));
   EXPECT_TRUE(has(with({{"target", ""}}), "target"));
   EXPECT_TRUE(has(with({{"target", "flavour"}}), "species"));
