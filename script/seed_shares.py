@@ -1,4 +1,4 @@
-"""How many seeds solve a task within the published number of epochs: with the published settings and with ours."""
+"""How many seeds solve a task within the published number of steps: with the published settings and with ours."""
 import concurrent.futures
 import json
 import os
@@ -8,15 +8,15 @@ PUBLISHED = ["--start-logit", "10", "--gumbel-final", "0", "--temperature-final"
 # Our recipe is the default of a task; the checkerboard's is the published one (it gives the smallest circuits).
 OURS = {"checkerboard": ["--start-logit", "5", "--straight-from", "0.7"]}
 SEEDS = {"life": 10, "checkerboard": 8, "checkerboard-async": 4, "lizard": 2, "letter": 2}
-HEAD = ["| task | epochs | published settings | wrong bits a board | our recipe | wrong bits a board |",
+HEAD = ["| task | steps | published settings | wrong bits per board | our recipe | wrong bits per board |",
         "|---|---|---|---|---|---|"]
 
 
-def count_shares(task, epochs, folder, run):
+def count_shares(task, steps, folder, run):
     """Trains every seed alone, as many at once as there are cores; `run` calls the program."""
     def one(job):
         name, settings, seed = job
-        text = run("train", task, "--seed", seed, "--seeds", 1, "--epochs", epochs, "--until-solved", "--threads", 1,
+        text = run("train", task, "--seed", seed, "--seeds", 1, "--train-steps", steps, "--until-solved", "--threads", 1,
                    "--quiet", "--json", "--force", "--out", folder / f"{task}-{name}-{seed}", *settings)
         return name, json.loads(text)
 
@@ -24,7 +24,7 @@ def count_shares(task, epochs, folder, run):
             for name, settings in (("published", PUBLISHED), ("ours", OURS.get(task, [])))]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(one, jobs))
-    return {"epochs": epochs, **{name: [{"solved": r["solved"], "hard_loss": r["hard_loss"], "epochs": r["epochs"]}
+    return {"steps": steps, **{name: [{"solved": r["solved"], "hard_loss": r["validation_loss"], "steps": r["steps"]}
                                         for which, r in results if which == name] for name in ("published", "ours")}}
 
 
@@ -32,4 +32,4 @@ def share_row(task, shares):
     def cell(rows):
         missing = ", ".join(f"{r['hard_loss']:.3g}" for r in rows)
         return f"{sum(r['solved'] for r in rows)} of {len(rows)} | {missing}"
-    return f"| {task} | {shares['epochs']} | {cell(shares['published'])} | {cell(shares['ours'])} |"
+    return f"| {task} | {shares['steps']} | {cell(shares['published'])} | {cell(shares['ours'])} |"

@@ -5,7 +5,6 @@
 #include "circuit_files.hpp"
 #include "commands.hpp"
 #include "espalier/verify.hpp"
-#include "netlist/gate_algebra.hpp"
 #include "output.hpp"
 
 namespace espalier::app {

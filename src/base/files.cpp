@@ -33,6 +33,7 @@ std::string_view hint_for(int error) {
     case EISDIR: return "there is a folder of that name: choose another name";
     case ENOENT: return "check the spelling, and that the folder exists";
     case ENAMETOOLONG: return "choose a shorter name";
+    case ENXIO: return "a pipe needs somebody who reads it";
     case ELOOP: return "symbolic links run in a circle";
     case EMFILE:
     case ENFILE: return "too many files are open: raise the limit (ulimit -n)";
@@ -89,10 +90,6 @@ class TemporaryFile {
     const std::filesystem::path target(path);
     if (target.filename().empty() || target.filename() == "." || target.filename() == "..")
       fail("write file", fmt::format("\"{}\"", path), "the name of a file");
-    // Renaming would put a plain file in the place of a device.
-    struct stat there {};
-    if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
-      fail("write file", fmt::format("\"{}\", a device or pipe", path), "the name of a file");
     folder_ = target.has_parent_path() ? target.parent_path().string() : ".";
     do {
       name_ = fmt::format("{}/.{}{}{}-{}", folder_, target.filename().string(), kTemporaryMark, getpid(), counter++);
@@ -186,7 +183,28 @@ std::string read_text(const std::string& path, std::size_t max_bytes) {
 }
 
 void write_atomically(const std::string& path, std::span<const std::byte> bytes) {
-  TemporaryFile file(path);
+  struct stat there {};
+  const bool exists = ::stat(path.c_str(), &there) == 0;
+  const bool system = path.starts_with("/dev/") || path.starts_with("/proc/");  // such as /dev/stdout, sent to a file
+  if (exists && !S_ISDIR(there.st_mode) && (system || !S_ISREG(there.st_mode))) {
+    // Renaming would put a plain file in the place of a device, a pipe or a link to a stream.
+    // A pipe that nobody reads is an error, not a reason to wait.
+    const FileDescriptor device(::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC));
+    if (!device.open()) fail_errno("write file", path, errno);
+    ::fcntl(device.get(), F_SETFL, ::fcntl(device.get(), F_GETFL) & ~O_NONBLOCK);
+    write_all(device.get(), bytes, path);
+    return;
+  }
+  // A link stays, and what it names is replaced; also when that is not there yet.
+  std::string target = path;
+  std::error_code error;
+  for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
+    if (links > 40) fail_errno("write file", path, ELOOP);
+    const std::filesystem::path next = std::filesystem::read_symlink(target, error);
+    if (error) fail_errno("write file", path, error.value());
+    target = next.is_absolute() ? next.string() : (std::filesystem::path(target).parent_path() / next).string();
+  }
+  TemporaryFile file(target);
   file.write(bytes);
   file.place();
 }

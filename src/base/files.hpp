@@ -16,6 +16,7 @@ std::string read_text(const std::string& path, std::size_t max_bytes = std::size
 
 // A crash, a full disk or a kill leaves either the old file or the new one, never half of one. Works under a
 // file-size limit too (ulimit -f): the caller gets an Error, the process no signal.
+// Links are followed; devices and pipes are written to as they are.
 void write_atomically(const std::string& path, std::span<const std::byte> bytes);
 void write_atomically(const std::string& path, std::string_view text);
 

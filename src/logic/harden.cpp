@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "espalier/error.hpp"
-#include "netlist/gate_algebra.hpp"
+#include "espalier/netlist.hpp"
 
 namespace espalier {
 

@@ -1,5 +1,6 @@
 // Benchmarks of the circuit room: Conway's rule on boards, as a trained model computes it (35 gates) and written by
-// hand (26), the exported C of the same circuits beside them, and simplification of large netlists.
+// hand (26), the exported C of the same circuits beside them, a cell judged on a batch of boards, and simplification of
+// large netlists.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -10,16 +11,38 @@
 #include "espalier/error.hpp"
 #include "espalier/export.hpp"
 #include "espalier/import.hpp"
+#include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
 #include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
 #include "netlist/cell.hpp"
-#include "netlist/evaluate.hpp"
 #include "synth/child_process.hpp"
 #include "synth/work_folder.hpp"
 
 namespace espalier {
 namespace {
+
+// Layers of gates that need both of their inputs: the other types would fold most of it away.
+Netlist layered(int inputs, int width, int layers, int outputs) {
+  constexpr Gate kBoth[] = {Gate::kAnd, Gate::kAAndNotB, Gate::kNotAAndB, Gate::kXor,     Gate::kOr,
+                            Gate::kNor, Gate::kXnor,     Gate::kAOrNotB,  Gate::kNotAOrB, Gate::kNand};
+  const Random random(1, Purpose::kTrial);
+  Netlist n;
+  std::vector<Net> layer;
+  for (int i = 0; i < inputs; ++i) layer.push_back(n.add_input(fmt::format("i{}", i)));
+  std::uint64_t draw = 0;
+  for (int l = 0; l < layers; ++l) {
+    std::vector<Net> next;
+    for (int g = 0; g < width; ++g) {
+      const Gate gate = kBoth[random.choice(draw++, std::size(kBoth))];
+      const Net a = layer[random.choice(draw++, layer.size())], b = layer[random.choice(draw++, layer.size())];
+      next.push_back(n.add_gate(gate, a, b));
+    }
+    layer = std::move(next);
+  }
+  for (int o = 0; o < outputs; ++o) n.add_output(fmt::format("o{}", o), layer[static_cast<std::size_t>(o)]);
+  return n;
+}
 
 struct Play {
   Play(const Netlist& cell, std::size_t side, const SimulatorOptions& options)
@@ -65,6 +88,28 @@ BenchCase play_case(const char* name, const char* unit, const Netlist& cell, std
               }};
   if (per_cell == 1) c.prepare_reference = plain_life;
   return c;
+}
+
+// A cell judged as training does it: made ready and run on 200 boards of 16 x 16 cells, 8 channels, 20 steps.
+BenchCase judge_case(const char* name, int width) {
+  constexpr std::size_t kBoards = 200, kSide = 16;
+  constexpr int kChannels = 8, kSteps = 20;
+  return {name, "cells/s", static_cast<double>(kBoards * kSide * kSide * kSteps), 0, 0, [=] {
+            const auto cell = std::make_shared<Netlist>(clean(layered(9 * kChannels, width, 5, kChannels)));
+            BoardBatch start(kBoards, kSide, kSide, kChannels);
+            for (std::size_t b = 0; b < kBoards; ++b) {
+              Board board(kSide, kSide, kChannels);
+              board.randomize(b);
+              start.set_board(b, board);
+            }
+            const auto judge = [cell, start](const ThreadPool& pool) {
+              BoardBatch boards = start;
+              BatchSimulator(*cell, {.periodic = false}).run(boards, kSteps, pool);
+              return boards;
+            };
+            return BenchBody{[judge](const ThreadPool& pool) { judge(pool); },
+                             [judge](const ThreadPool& pool) { return judge(pool).hash(); }};
+          }};
 }
 
 // The exported C, compiled with cc -O3 when the case is about to run.
@@ -124,31 +169,9 @@ BenchCase exported_c_case(const char* name, const Netlist& cell, std::size_t sid
           }};
 }
 
-// Layers of gates that need both of their inputs: the other types would fold most of it away.
-Netlist layered(int width, int layers) {
-  constexpr Gate kBoth[] = {Gate::kAnd, Gate::kAAndNotB, Gate::kNotAAndB, Gate::kXor,     Gate::kOr,
-                            Gate::kNor, Gate::kXnor,     Gate::kAOrNotB,  Gate::kNotAOrB, Gate::kNand};
-  const Random random(1, Purpose::kTrial);
-  Netlist n;
-  std::vector<Net> layer;
-  for (int i = 0; i < width; ++i) layer.push_back(n.add_input(fmt::format("i{}", i)));
-  std::uint64_t draw = 0;
-  for (int l = 0; l < layers; ++l) {
-    std::vector<Net> next;
-    for (int g = 0; g < width; ++g) {
-      const Gate gate = kBoth[random.choice(draw++, std::size(kBoth))];
-      const Net a = layer[random.choice(draw++, layer.size())], b = layer[random.choice(draw++, layer.size())];
-      next.push_back(n.add_gate(gate, a, b));
-    }
-    layer = std::move(next);
-  }
-  for (std::size_t o = 0; o < layer.size(); ++o) n.add_output(fmt::format("o{}", o), layer[o]);
-  return n;
-}
-
 BenchCase simplify_case(const char* name, int width, int layers) {
   return {name, "gates/s", static_cast<double>(width) * layers, 0, 0, [=] {
-            const auto n = std::make_shared<Netlist>(layered(width, layers));
+            const auto n = std::make_shared<Netlist>(layered(width, width, layers, width));
             return BenchBody{[n](const ThreadPool&) { simplify(*n); },
                              [n](const ThreadPool&) { return Hasher().add(export_json(simplify(*n))).hex(); }};
           }};
@@ -159,7 +182,7 @@ BenchCase simplify_case(const char* name, int width, int layers) {
 void add_circuit_bench(BenchList& cases) {
   SimulatorOptions synchronous, asynchronous, interpreted;
   asynchronous.fire_rate = 0.6;
-  interpreted.engine = SimulatorOptions::Engine::kInterpreter;
+  interpreted.engine = SimulatorEngine::kInterpreter;
   const Netlist trained = import_json(kTrainedLife, "trained_life"), written = life_cell();
   const bool compiler = !find_program("cc").empty();
   cases.push_back(play_case("circuit/trained-512", "cells/s", trained, 512, 200, 1, synchronous));
@@ -169,6 +192,7 @@ void add_circuit_bench(BenchList& cases) {
   cases.push_back(play_case("circuit/life-512-async", "cells/s", written, 512, 100, 1, asynchronous));
   cases.push_back(play_case("circuit/life-512-interpreted", "cells/s", written, 512, 50, 1, interpreted));
   if (compiler) cases.push_back(exported_c_case("circuit/life-512-exported-c", written, 512, 50));
+  cases.push_back(judge_case("circuit/batch-200", 40));
   const auto gates = static_cast<double>(trained.gates.size());
   // Fifty steps: fewer would measure how long a sleeping worker takes to wake.
   cases.push_back(play_case("circuit/trained-4096", "cells/s", trained, 4096, 50, 1, synchronous));

@@ -1,10 +1,15 @@
-// Which cells of a board take their new state in an asynchronous step: a random bit a cell, 1 with probability
-// `rate`. A pure function of (seed, step, cell): any order, any thread, any word width, the same bits.
+// Which cells of a board take their new state in an asynchronous step. Every source of such bits is a pure function of
+// its keys, so any order, thread and word width gives the same bits. There are three, for three shapes of work:
+// - training: a uniform number for each cell of a batch, Random(seed, Purpose::kFire, batch number), in the rollout;
+// - validation and trials: a uniform number for each board, cell and step, draw_fire() of espalier/simulator.hpp, with
+//   numbers of streams that no batch has;
+// - one board: FireMask, here, for the Simulator, where boards are large and a Philox number for each cell would take
+//   longer than the circuit.
 //
-// Every cell has an 8-bit number u and fires when u < threshold. Cells come in supergroups of 1024 (16 words of 64,
-// in four groups of 256). A group's four high digits are bit planes of its own; its four low digits are the XOR of the
-// high digits of the next two groups. So each cell costs 4 random bits, and with random bits the u of any two cells are
-// independent and uniform. The bits are hashes of their index under a key that Philox makes of (seed, step).
+// FireMask: every cell has an 8-bit number u and fires when u < threshold. Cells come in supergroups of 1024 (16 words
+// of 64, in four groups of 256). A group's four high digits are bit planes of its own; its four low digits are the XOR
+// of the high digits of the next two groups. So each cell costs 4 random bits, and with random bits the u of any two
+// cells are independent and uniform. The bits are hashes of their index under a key that Philox makes of (seed, step).
 // rate x 256 is rounded up or down at random, once for each supergroup, so that the mean is the rate itself.
 #pragma once
 

@@ -1,211 +1,517 @@
-#include "netlist/sim_native.hpp"
+// Machine code for a simulator program, encoded by Xbyak: 256-bit vectors with AVX2, 512-bit ones with AVX-512, where
+// functions of three values take one instruction. Registers are given out here: the code is one straight line in a
+// loop, for which "the value used furthest in the future leaves first" is both simple and close to the best.
+#include "netlist/sim_engine.hpp"
 
 #if defined(__x86_64__) && defined(__linux__)
 
 #include <sys/mman.h>
+#include <xbyak/xbyak.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
-
-#include "netlist/sim_assembler.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr int kRegisters = 16;
 constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kMaxOps = 1u << 20;
-constexpr std::int64_t kMaxDisplacement = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxDisplacement = 1 << 30;
 
-// Walks the program once, keeping values in registers; the one used furthest in the future leaves first.
-class Generator {
- public:
-  Generator(const SimProgram& program, const std::vector<SimPlace>& inputs, const std::vector<SimPlace>& outputs,
-            std::int64_t spill_bytes)
-      : program_(program),
-        inputs_(inputs),
-        spill_bytes_(spill_bytes),
-        uses_(program.values()),
-        past_uses_(program.values()),
-        where_(program.values(), -1),
-        spilled_(program.values(), -1),
-        output_(program.values(), nullptr) {
-    for (std::size_t o = 0; o < outputs.size(); ++o) output_[program.outputs[o]] = &outputs[o];
-    for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
-      if (reads_a(program.ops[i].code)) uses_[program.ops[i].a].push_back(i);
-      if (reads_b(program.ops[i].code)) uses_[program.ops[i].b].push_back(i);
+// A function of up to three values, as vpternlogq has it: bit 4 x + 2 y + z of `table` is the result for x, y, z, the
+// first `count` of `in`.
+struct Lut {
+  std::uint8_t table = 0, count = 0;
+  std::array<std::uint32_t, 3> in{};
+};
+constexpr std::uint8_t kX = 0xF0, kY = 0xCC, kZ = 0xAA;  // tables of the values themselves
+constexpr std::uint8_t kAndTable = kX & kY, kOrTable = kX | kY, kXorTable = kX ^ kY, kAndNotTable = ~kX & kY;
+
+struct LutProgram {
+  std::size_t inputs = 0;
+  std::vector<Lut> luts;               // value inputs + i
+  std::vector<std::uint32_t> outputs;  // values
+  std::size_t values() const { return inputs + luts.size(); }
+};
+
+std::uint8_t combined(SimCode code, unsigned x, unsigned y) {
+  switch (code) {
+    case SimCode::kAnd: return static_cast<std::uint8_t>(x & y);
+    case SimCode::kOr: return static_cast<std::uint8_t>(x | y);
+    case SimCode::kXor: return static_cast<std::uint8_t>(x ^ y);
+    case SimCode::kAndNot: return static_cast<std::uint8_t>(~x & y);
+    case SimCode::kCopy: return static_cast<std::uint8_t>(x);
+    case SimCode::kNot: return static_cast<std::uint8_t>(~x);
+    case SimCode::kZero: return 0;
+    case SimCode::kOnes: return 0xFF;
+  }
+  return 0;
+}
+
+// Every operation as it stands.
+LutProgram plain_luts(const SimProgram& program) {
+  LutProgram result{program.inputs, {}, program.outputs};
+  for (const SimOp& op : program.ops) {
+    const int count = operands(op.code);
+    if (count == 2 && op.a == op.b) {
+      const std::uint8_t table = combined(op.code, kX, kX);  // kX, or 0
+      result.luts.push_back({table, static_cast<std::uint8_t>(table ? 1 : 0), {op.a}});
+    } else {
+      result.luts.push_back({combined(op.code, kX, kY), static_cast<std::uint8_t>(count), {op.a, op.b}});
     }
   }
+  return result;
+}
 
-  const std::vector<std::uint8_t>& run() {
-    code_.begin_loop();
-    for (now_ = 0; now_ < program_.ops.size(); ++now_) emit(program_.ops[now_]);
-    code_.end_loop();
-    return code_.bytes();
+// Covers the operations with functions of up to three values. For each value a few cuts are kept, sets of at most three
+// values that it is a function of, with what they cost by area flow (Manohararajah, Brown, Vranesic: "Heuristics for
+// area minimization in LUT-based FPGA technology mapping", 2006); each value takes its best one.
+class Coverer {
+ public:
+  explicit Coverer(const SimProgram& program) : program_(program), cuts_(program.values()), readers_(program.values()) {
+    for (const SimOp& op : program.ops) {
+      if (operands(op.code) > 0) ++readers_[op.a];
+      if (operands(op.code) > 1) ++readers_[op.b];
+    }
+    for (const std::uint32_t output : program.outputs) ++readers_[output];
   }
-  std::size_t spill_room() const { return 32 * spill_slots_; }
+
+  LutProgram run() {
+    for (std::uint32_t i = 0; i < program_.inputs; ++i) add_itself(i);
+    for (std::uint32_t i = 0; i < program_.ops.size(); ++i) {
+      find_cuts(program_.ops[i], static_cast<std::uint32_t>(program_.inputs) + i);
+      add_itself(static_cast<std::uint32_t>(program_.inputs) + i);
+    }
+    return cover();
+  }
 
  private:
-  static bool reads_a(SimCode code) { return code != SimCode::kZero && code != SimCode::kOnes; }
-  static bool reads_b(SimCode code) { return code <= SimCode::kAndNot; }
+  // Measured on AMD's fourth generation, where vpternlogq runs at half the rate of the plain operations; elsewhere it
+  // costs the same as those.
+  static constexpr float kCostOfThree = 1.5f;
+  static constexpr std::size_t kMaxCuts = 5;
+  struct Cut {
+    Lut lut;
+    float cost = 0;  // with a share of what its values cost
+  };
+  struct Cuts {
+    std::array<Cut, kMaxCuts + 1> list;  // best first, the value itself last
+    std::size_t count = 0;
+  };
 
-  // The first operation from `op` on that reads the value; op is now_ or the one after.
-  std::uint32_t use_from(std::uint32_t value, std::uint32_t op) {
-    const std::vector<std::uint32_t>& uses = uses_[value];
-    std::size_t& past = past_uses_[value];
-    while (past < uses.size() && uses[past] < now_) ++past;
-    std::size_t at = past;
-    while (at < uses.size() && uses[at] < op) ++at;
-    return at < uses.size() ? uses[at] : kNever;
+  void add_itself(std::uint32_t value) {
+    Cuts& cuts = cuts_[value];
+    cuts.list[cuts.count++] = {{kX, 1, {value}}, value < program_.inputs ? 0.0f : cuts.list[0].cost};
   }
-  bool dies_now(std::uint32_t value) { return use_from(value, now_ + 1) == kNever; }
-  static SimAssembler::Memory memory(const SimPlace& place) {
-    return {static_cast<int>(place.base), true, static_cast<std::int32_t>(place.bytes)};
-  }
-  SimAssembler::Memory home(std::uint32_t value) const {  // of a value that is in no register
-    if (value < program_.inputs) return memory(inputs_[value]);
-    return {0, false, static_cast<std::int32_t>(spill_bytes_ + 32 * spilled_[value])};
+  float share(std::uint32_t value) const {
+    if (value < program_.inputs) return 0;
+    return cuts_[value].list[0].cost / static_cast<float>(std::max(1u, readers_[value]));
   }
 
-  int free_register(std::uint32_t keep_a, std::uint32_t keep_b) {
-    int victim = -1;
-    std::uint32_t furthest = 0;
-    for (int r = 0; r < kRegisters; ++r) {
-      if (holds_[r] == kNever) return r;
-      if (holds_[r] == keep_a || holds_[r] == keep_b) continue;
-      const std::uint32_t use = use_from(holds_[r], now_);
-      if (victim < 0 || use > furthest) {
-        victim = r;
-        furthest = use;
+  void find_cuts(const SimOp& op, std::uint32_t value) {
+    Cuts& cuts = cuts_[value];
+    const int count = operands(op.code);
+    if (count == 0) {
+      cuts.list[cuts.count++] = {{combined(op.code, 0, 0), 0, {}}, 1};
+      return;
+    }
+    for (std::size_t i = 0; i < cuts_[op.a].count; ++i) {
+      const Lut& x = cuts_[op.a].list[i].lut;
+      if (count == 1)
+        offer(cuts, {combined(op.code, x.table, 0), x.count, x.in});
+      else
+        for (std::size_t j = 0; j < cuts_[op.b].count; ++j) offer_pair(cuts, op.code, x, cuts_[op.b].list[j].lut);
+    }
+  }
+
+  void offer_pair(Cuts& cuts, SimCode code, const Lut& x, const Lut& y) {
+    Lut both{0, 0, {}};
+    std::size_t i = 0, j = 0;
+    while (i < x.count || j < y.count) {  // both ascending
+      const std::uint32_t u = i < x.count ? x.in[i] : kNever, v = j < y.count ? y.in[j] : kNever;
+      if (both.count == 3) return;
+      both.in[both.count++] = std::min(u, v);
+      i += u <= v;
+      j += v <= u;
+    }
+    both.table = combined(code, stretched(x, both), stretched(y, both));
+    offer(cuts, both);
+  }
+
+  // The table of `lut` over the values of `wider`, which hold its own.
+  static unsigned stretched(const Lut& lut, const Lut& wider) {
+    if (lut.in == wider.in) return lut.table;
+    unsigned bit[3] = {0, 0, 0};  // where a value stands in the index
+    for (std::size_t i = 0, w = 0; i < lut.count; ++i) {
+      while (wider.in[w] != lut.in[i]) ++w;
+      bit[i] = 2 - static_cast<unsigned>(w);
+    }
+    unsigned table = 0;
+    for (unsigned index = 0; index < 8; ++index) {
+      unsigned from = 0;
+      for (unsigned i = 0; i < lut.count; ++i) from |= (index >> bit[i] & 1u) << (2 - i);
+      table |= (lut.table >> from & 1u) << index;
+    }
+    return table;
+  }
+
+  void offer(Cuts& cuts, const Lut& lut) {
+    float cost = lut.count == 3 ? kCostOfThree : 1;
+    for (std::size_t i = 0; i < lut.count; ++i) cost += share(lut.in[i]);
+    std::size_t at = cuts.count;
+    for (std::size_t i = 0; i < cuts.count; ++i)
+      if (cuts.list[i].lut.count == lut.count && cuts.list[i].lut.in == lut.in) return;
+    while (at > 0 && cuts.list[at - 1].cost > cost) --at;
+    if (at == kMaxCuts) return;
+    cuts.count = std::min(cuts.count + 1, kMaxCuts);
+    for (std::size_t i = cuts.count - 1; i > at; --i) cuts.list[i] = cuts.list[i - 1];
+    cuts.list[at] = {lut, cost};
+  }
+
+  LutProgram cover() const {
+    std::vector<bool> needed(program_.values());
+    for (const std::uint32_t output : program_.outputs) needed[output] = true;
+    for (std::size_t v = program_.values(); v-- > program_.inputs;)
+      if (needed[v])
+        for (std::size_t i = 0; i < cuts_[v].list[0].lut.count; ++i) needed[cuts_[v].list[0].lut.in[i]] = true;
+    LutProgram result{program_.inputs, {}, {}};
+    std::vector<std::uint32_t> moved(program_.values());
+    for (std::uint32_t v = 0; v < program_.values(); ++v) {
+      moved[v] = v;
+      if (v < program_.inputs || !needed[v]) continue;
+      Lut lut = cuts_[v].list[0].lut;
+      for (std::size_t i = 0; i < lut.count; ++i) lut.in[i] = moved[lut.in[i]];
+      moved[v] = static_cast<std::uint32_t>(result.values());
+      result.luts.push_back(lut);
+    }
+    for (const std::uint32_t output : program_.outputs) result.outputs.push_back(moved[output]);
+    return result;
+  }
+
+  const SimProgram& program_;
+  std::vector<Cuts> cuts_;              // [value]
+  std::vector<std::uint32_t> readers_;  // [value]
+};
+
+// A table with two of its values exchanged.
+std::uint8_t exchanged(std::uint8_t table, unsigned i, unsigned j) {
+  const unsigned x = 2 - i, y = 2 - j;
+  unsigned result = 0;
+  for (unsigned index = 0; index < 8; ++index) {
+    const unsigned rest = index & ~(1u << x) & ~(1u << y);
+    result |= (table >> (rest | (index >> x & 1u) << y | (index >> y & 1u) << x) & 1u) << index;
+  }
+  return static_cast<std::uint8_t>(result);
+}
+
+// Walks the program once, keeping values in registers. The loop goes from the last vector to the first; the offset
+// stands one vector beyond, so that one subtract and jump end it.
+class Generator : private Xbyak::CodeGenerator {
+ public:
+  // Writes at most `size` bytes to `pages`; throws an Xbyak::Error when that is not enough.
+  Generator(const LutProgram& program, const SimPlaces& places, bool wide, void* pages, std::size_t size)
+      : CodeGenerator(size, pages),
+        program_(program),
+        places_(places),
+        wide_(wide),
+        bytes_(wide ? 64 : 32),
+        registers_(wide ? 32 : 16),
+        next_(program.luts.size()),
+        first_use_(program.luts.size()),
+        where_(program.values(), -1),
+        slot_(program.values(), -1),
+        output_(program.values(), nullptr) {
+    for (std::size_t o = 0; o < program.outputs.size(); ++o) output_[program.outputs[o]] = &places.outputs[o];
+    std::vector<std::uint32_t> next(program.values(), kNever);
+    for (std::size_t i = program.luts.size(); i-- > 0;) {
+      first_use_[i] = next[program.inputs + i];
+      for (std::size_t k = 0; k < program.luts[i].count; ++k) {
+        next_[i][k] = next[program.luts[i].in[k]];
+        next[program.luts[i].in[k]] = static_cast<std::uint32_t>(i);
       }
     }
+    holds_.fill(kNever);
+  }
+
+  void run() {
+    Xbyak::Label loop;
+    L(loop);
+    for (now_ = 0; now_ < program_.luts.size(); ++now_) emit();
+    sub(offset_, bytes_);
+    jnz(loop, T_NEAR);
+    vzeroupper();
+    ret();
+  }
+  std::size_t spill_bytes() const { return 64 * slots_; }
+
+ private:
+  using Vec = Xbyak::Xmm;
+  using Mem = Xbyak::Address;
+
+  Vec reg(int r) const { return wide_ ? Vec(Xbyak::Zmm(r)) : Vec(Xbyak::Ymm(r)); }
+  Mem memory(const SimPlace& place) const {
+    const Xbyak::Reg64 bases[] = {rdi, rsi, rdx, rcx};  // the System V arguments, in the order of SimPlace::Base
+    const Xbyak::RegExp base(bases[place.base]);
+    const auto bytes = static_cast<int>(place.bytes);
+    return place.moves ? ptr[base + offset_ + (bytes - bytes_)] : ptr[base + bytes];
+  }
+  Mem home(std::uint32_t value) const {  // of a value that is in no register
+    if (value < program_.inputs) return memory(places_.inputs[value]);
+    return memory({SimPlace::kScratch, places_.scratch_offset + 64 * slot_[value], false});
+  }
+  void load(int to, const Mem& from) { wide_ ? vmovdqu64(reg(to), from) : vmovdqu(reg(to), from); }
+  void store(const Mem& to, int from) { wide_ ? vmovdqu64(to, reg(from)) : vmovdqu(to, reg(from)); }
+  void copy(int to, int from) { wide_ ? vmovdqa64(reg(to), reg(from)) : vmovdqa(reg(to), reg(from)); }
+
+  // A register for a new value; not one that holds an operand of the current function.
+  int take_register() {
+    int victim = -1;
+    for (int r = 0; r < registers_; ++r) {
+      if (holds_[r] == kNever) return r;
+      const Lut& lut = program_.luts[now_];
+      if (std::find(lut.in.begin(), lut.in.begin() + lut.count, holds_[r]) != lut.in.begin() + lut.count) continue;
+      if (victim < 0 || use_[r] > use_[victim]) victim = r;
+    }
     const std::uint32_t value = holds_[victim];
-    if (furthest != kNever && value >= program_.inputs && spilled_[value] < 0) {
-      spilled_[value] = static_cast<std::int32_t>(free_slots_.empty() ? spill_slots_++ : free_slots_.back());
+    if (value >= program_.inputs && slot_[value] < 0) {
+      slot_[value] = free_slots_.empty() ? static_cast<int>(slots_++) : free_slots_.back();
       if (!free_slots_.empty()) free_slots_.pop_back();
-      code_.store(victim, home(value));
+      store(home(value), victim);
     }
     where_[value] = -1;
     holds_[victim] = kNever;
     return victim;
   }
-  int in_register(std::uint32_t value, std::uint32_t keep) {
+  int in_register(std::uint32_t value) {
     if (where_[value] >= 0) return where_[value];
-    const int r = free_register(value, keep);
-    code_.load(r, home(value));
-    holds_[r] = value;
-    where_[value] = r;
+    const int r = take_register();
+    load(r, home(value));
+    hold(r, value, now_);
     return r;
   }
-  void release(std::uint32_t value) {
-    if (!dies_now(value)) return;
+  void hold(int r, std::uint32_t value, std::uint32_t use) {
+    holds_[r] = value;
+    use_[r] = use;
+    where_[value] = r;
+  }
+  void forget(std::uint32_t value) {
     if (where_[value] >= 0) holds_[where_[value]] = kNever;
     where_[value] = -1;
-    if (spilled_[value] >= 0) free_slots_.push_back(static_cast<std::size_t>(spilled_[value]));
-    spilled_[value] = -1;
+    if (slot_[value] >= 0) free_slots_.push_back(slot_[value]);
+    slot_[value] = -1;
   }
 
-  void emit(const SimOp& op) {
+  void emit() {
+    const Lut& lut = program_.luts[now_];
     const auto value = static_cast<std::uint32_t>(program_.inputs + now_);
-    int to = 0;
-    switch (op.code) {
-      case SimCode::kZero:
-      case SimCode::kOnes:
-        to = free_register(kNever - 1, kNever - 1);
-        code_.op(op.code == SimCode::kZero ? SimAssembler::kPxor : SimAssembler::kPcmpeqd, to, to, to);
-        break;
-      case SimCode::kCopy:
-      case SimCode::kNot: {
-        const int a = in_register(op.a, op.a);
-        to = free_register(op.a, op.a);
-        code_.op(SimAssembler::kPcmpeqd, to, to, to);
-        code_.op(op.code == SimCode::kNot ? SimAssembler::kPxor : SimAssembler::kPand, to, to, a);
-        break;
-      }
-      default: two_inputs(op, to);
+    const int to = lut.count == 0 ? constant(lut) : lut.count == 1 ? unary(lut) : function(lut);
+    for (std::size_t k = 0; k < lut.count; ++k) {
+      const int r = where_[lut.in[k]];
+      if (next_[now_][k] == kNever)
+        forget(lut.in[k]);
+      else if (r >= 0)
+        use_[r] = next_[now_][k];
     }
-    if (reads_a(op.code)) release(op.a);
-    if (reads_b(op.code)) release(op.b);
-    if (holds_[to] == kNever) {
-      holds_[to] = value;
-      where_[value] = to;
-    }
-    if (const SimPlace* place = output_[value]) code_.store(to, memory(*place));
-    release(value);
+    hold(to, value, first_use_[now_]);
+    if (output_[value]) store(memory(*output_[value]), to);
+    if (first_use_[now_] == kNever) forget(value);
   }
 
-  void two_inputs(const SimOp& op, int& to) {
-    constexpr SimAssembler::Opcode kCodes[] = {SimAssembler::kPand, SimAssembler::kPor, SimAssembler::kPxor,
-                                               SimAssembler::kPandn};
-    std::uint32_t a = op.a, b = op.b;
-    // Commuting operations take the value that is in a register first.
-    if (op.code != SimCode::kAndNot && where_[a] < 0 && where_[b] >= 0) std::swap(a, b);
-    const int first = in_register(a, b);
-    // The last use of a value in memory is an operand in memory.
-    const bool from_memory = a != b && where_[b] < 0 && dies_now(b);
-    const int second = from_memory ? -1 : in_register(b, a);
-    // The result may take the register of an operand that dies here.
-    if (dies_now(a))
-      to = first;
-    else if (!from_memory && dies_now(b))
-      to = second;
+  int constant(const Lut& lut) {
+    const int to = take_register();
+    if (wide_)
+      vpternlogq(reg(to), reg(to), reg(to), lut.table);
+    else if (lut.table)
+      vpcmpeqd(reg(to), reg(to), reg(to));
     else
-      to = free_register(a, b);
-    const SimAssembler::Opcode code = kCodes[static_cast<int>(op.code)];
+      vpxor(reg(to), reg(to), reg(to));
+    return to;
+  }
+
+  int unary(const Lut& lut) {
+    const int from = in_register(lut.in[0]);
+    const bool dies = next_[now_][0] == kNever;
+    if (lut.table == kX) {
+      if (dies) return from;
+      const int to = take_register();
+      copy(to, from);
+      return to;
+    }
+    const int to = dies && wide_ ? from : take_register();
+    if (wide_) {
+      vpternlogq(reg(to), reg(from), reg(from), exchanged(lut.table, 0, 1));
+    } else {
+      vpcmpeqd(reg(to), reg(to), reg(to));
+      vpxor(reg(to), reg(to), reg(from));
+    }
+    return to;
+  }
+
+  // Operands in the order in which they are emitted, with their table.
+  struct Operands {
+    std::uint8_t table;
+    std::array<std::uint32_t, 3> in;
+    std::array<bool, 3> dies;
+    void exchange(unsigned i, unsigned j) {
+      table = exchanged(table, i, j);
+      std::swap(in[i], in[j]);
+      std::swap(dies[i], dies[j]);
+    }
+  };
+
+  int function(const Lut& lut) {
+    Operands o{lut.table, lut.in, {}};
+    for (std::size_t k = 0; k < lut.count; ++k) o.dies[k] = next_[now_][k] == kNever;
+    if (lut.count == 3) return ternary(o);
+    // The last use of a value in memory is an operand in memory, and that is the second one.
+    const auto better_second = [&](int k) { return where_[o.in[k]] < 0 && o.dies[k]; };
+    const bool direct = o.table == kAndTable || o.table == kOrTable || o.table == kXorTable || o.table == kAndNotTable;
+    if (!direct || (o.table != kAndNotTable && better_second(0) && !better_second(1))) o.exchange(0, 1);
+    if (o.table != kAndTable && o.table != kOrTable && o.table != kXorTable && o.table != kAndNotTable)
+      return binary_table(o);
+    const int first = in_register(o.in[0]);
+    const bool from_memory = better_second(1);
+    const int second = from_memory ? -1 : in_register(o.in[1]);
+    const int to = o.dies[0] ? first : !from_memory && o.dies[1] ? second : take_register();
     if (from_memory)
-      code_.op(code, to, first, home(b));
+      two(o.table, reg(to), reg(first), home(o.in[1]));
     else
-      code_.op(code, to, first, second);
+      two(o.table, reg(to), reg(first), reg(second));
+    return to;
   }
 
-  const SimProgram& program_;
-  const std::vector<SimPlace>& inputs_;
-  std::int64_t spill_bytes_;
-  SimAssembler code_;
+  void two(std::uint8_t table, const Vec& to, const Vec& first, const Xbyak::Operand& last) {
+    switch (table) {
+      case kAndTable: wide_ ? vpandq(to, first, last) : vpand(to, first, last); break;
+      case kOrTable: wide_ ? vporq(to, first, last) : vpor(to, first, last); break;
+      case kXorTable: wide_ ? vpxorq(to, first, last) : vpxor(to, first, last); break;
+      default: wide_ ? vpandnq(to, first, last) : vpandn(to, first, last); break;
+    }
+  }
+
+  // One of the other functions of two values, such as an inverted one: covers make them, with vpternlogq at hand.
+  int binary_table(Operands o) {
+    if (!o.dies[0] && o.dies[1]) o.exchange(0, 1);
+    const int first = in_register(o.in[0]), second = in_register(o.in[1]);
+    int to = first;
+    if (!o.dies[0]) {
+      to = take_register();
+      copy(to, first);
+    }
+    vpternlogq(reg(to), reg(second), reg(second), o.table);
+    return to;
+  }
+
+  // vpternlogq writes over its first operand: best one that dies here, and stands in a register already.
+  int ternary(Operands o) {
+    unsigned best = 0;
+    const auto rank = [&](unsigned k) { return (o.dies[k] ? 2 : 0) + (where_[o.in[k]] >= 0 ? 1 : 0); };
+    for (const unsigned k : {1u, 2u})
+      if (rank(k) > rank(best)) best = k;
+    if (best) o.exchange(0, best);
+    const auto in_memory = [&](unsigned k) { return where_[o.in[k]] < 0 && o.dies[k]; };
+    if (in_memory(1) && !in_memory(2)) o.exchange(1, 2);
+    const int first = in_register(o.in[0]), second = in_register(o.in[1]);
+    const bool from_memory = in_memory(2);
+    const int third = from_memory ? -1 : in_register(o.in[2]);
+    int to = first;
+    if (!o.dies[0]) {
+      to = take_register();
+      copy(to, first);
+    }
+    if (from_memory)
+      vpternlogq(reg(to), reg(second), home(o.in[2]), o.table);
+    else
+      vpternlogq(reg(to), reg(second), reg(third), o.table);
+    return to;
+  }
+
+  const LutProgram& program_;
+  const SimPlaces& places_;
+  bool wide_;
+  int bytes_, registers_;
+  const Xbyak::Reg64 offset_ = r8;
   std::uint32_t now_ = 0;
-  std::vector<std::vector<std::uint32_t>> uses_;  // [value] ops, ascending
-  std::vector<std::size_t> past_uses_;
-  std::vector<int> where_;               // [value] register, or -1
-  std::vector<std::int32_t> spilled_;    // [value] slot, or -1
-  std::vector<const SimPlace*> output_;  // [value]
-  std::uint32_t holds_[kRegisters] = {kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever,
-                                      kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever};
-  std::vector<std::size_t> free_slots_;
-  std::size_t spill_slots_ = 0;
+  std::vector<std::array<std::uint32_t, 3>> next_;  // [lut][operand] the next function that reads it, or kNever
+  std::vector<std::uint32_t> first_use_;            // [lut]
+  std::vector<int> where_;                          // [value] register, or -1
+  std::vector<int> slot_;                           // [value] in scratch memory, or -1
+  std::vector<const SimPlace*> output_;             // [value]
+  std::array<std::uint32_t, 32> holds_{};           // [register] value, or kNever
+  std::array<std::uint32_t, 32> use_{};             // [register] the next function that reads it
+  std::vector<int> free_slots_;
+  std::size_t slots_ = 0;
 };
 
-bool fits(const std::vector<SimPlace>& places) {
-  for (const SimPlace& place : places)
-    if (place.bytes - 32 != static_cast<std::int32_t>(place.bytes - 32) || place.bytes > kMaxDisplacement) return false;
-  return true;
+// Pages that are written first and executed then, never both at once.
+class CodePages {
+ public:
+  explicit CodePages(std::size_t size) : size_(size) {
+    memory_ = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED) memory_ = nullptr;
+  }
+  ~CodePages() {
+    if (memory_) munmap(memory_, size_);
+  }
+  CodePages(const CodePages&) = delete;
+  CodePages& operator=(const CodePages&) = delete;
+  void* memory() const { return memory_; }
+  std::size_t size() const { return size_; }
+  bool make_executable() { return mprotect(memory_, size_, PROT_READ | PROT_EXEC) == 0; }
+
+ private:
+  void* memory_;
+  std::size_t size_;
+};
+
+class NativeCode : public SimEngine {
+ public:
+  NativeCode(std::unique_ptr<CodePages> pages, int word_bits, std::size_t spill_bytes)
+      : SimEngine(true, word_bits), pages_(std::move(pages)) {
+    void* memory = pages_->memory();
+    std::memcpy(&function_, &memory, sizeof(memory));
+    scratch_bytes_ = spill_bytes;
+  }
+  void run(const SimMemory& m, std::size_t words) const override {
+    if (words) function_(m.scratch, m.board, m.next, m.fire, words * 8);
+  }
+
+ private:
+  std::unique_ptr<CodePages> pages_;
+  void (*function_)(std::uint8_t*, const std::uint8_t*, std::uint8_t*, const std::uint8_t*, std::size_t) = nullptr;
+};
+
+bool near(const std::vector<SimPlace>& places) {
+  return std::all_of(places.begin(), places.end(), [](const SimPlace& place) {
+    return place.bytes > -kMaxDisplacement && place.bytes < kMaxDisplacement;
+  });
 }
 
 }  // namespace
 
-std::unique_ptr<NativeCode> NativeCode::make(const SimProgram& program, const std::vector<SimPlace>& inputs,
-                                             const std::vector<SimPlace>& outputs, std::int64_t spill_bytes) {
-  if (!__builtin_cpu_supports("avx2") || program.ops.size() > kMaxOps || !fits(inputs) || !fits(outputs) ||
-      spill_bytes > std::numeric_limits<std::int32_t>::max() / 2)
+std::unique_ptr<SimEngine> make_native(const SimProgram& program, const SimPlaces& places, int word_bits) {
+  const bool avx2 = __builtin_cpu_supports("avx2"), avx512 = __builtin_cpu_supports("avx512f");
+  const bool wide = word_bits == 0 ? avx512 : word_bits == 512;
+  if ((wide && !avx512) || !avx2 || (word_bits != 0 && word_bits != 256 && word_bits != 512)) return nullptr;
+  if (program.ops.size() > kMaxOps || !near(places.inputs) || !near(places.outputs) ||
+      places.scratch_offset > kMaxDisplacement)
     return nullptr;
-  Generator generator(program, inputs, outputs, spill_bytes);
-  const std::vector<std::uint8_t>& bytes = generator.run();
-  void* pages = mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) return nullptr;
-  std::memcpy(pages, bytes.data(), bytes.size());
-  // Never writable and executable at once.
-  if (mprotect(pages, bytes.size(), PROT_READ | PROT_EXEC) != 0) {
-    munmap(pages, bytes.size());
-    return nullptr;
+  const LutProgram luts = wide ? Coverer(program).run() : plain_luts(program);
+  // Loads, spills, copy, operation and store of a function; pages that are not written cost nothing.
+  constexpr std::size_t kMostBytes = 128, kStart = 4096;
+  auto pages = std::make_unique<CodePages>(kStart + kMostBytes * luts.luts.size());
+  if (!pages->memory()) return nullptr;
+  try {
+    Generator generator(luts, places, wide, pages->memory(), pages->size());
+    generator.run();
+    if (!pages->make_executable()) return nullptr;
+    return std::make_unique<NativeCode>(std::move(pages), wide ? 512 : 256, generator.spill_bytes());
+  } catch (const Xbyak::Error&) {
+    return nullptr;  // the interpreter can do it
   }
-  std::unique_ptr<NativeCode> code(new NativeCode);
-  code->pages_ = pages;
-  code->page_bytes_ = bytes.size();
-  code->spill_room_ = generator.spill_room();
-  std::memcpy(&code->function_, &pages, sizeof(pages));
-  return code;
 }
-
-NativeCode::~NativeCode() { munmap(pages_, page_bytes_); }
 
 }  // namespace espalier
 
@@ -213,11 +519,7 @@ NativeCode::~NativeCode() { munmap(pages_, page_bytes_); }
 
 namespace espalier {
 
-std::unique_ptr<NativeCode> NativeCode::make(const SimProgram&, const std::vector<SimPlace>&,
-                                             const std::vector<SimPlace>&, std::int64_t) {
-  return nullptr;
-}
-NativeCode::~NativeCode() = default;
+std::unique_ptr<SimEngine> make_native(const SimProgram&, const SimPlaces&, int) { return nullptr; }
 
 }  // namespace espalier
 

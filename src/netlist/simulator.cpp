@@ -3,17 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/scratch.hpp"
 #include "espalier/error.hpp"
+#include "espalier/random.hpp"
 #include "netlist/cell.hpp"
 #include "netlist/fire_mask.hpp"
-#include "netlist/sim_interpreter.hpp"
-#include "netlist/sim_native.hpp"
-#include "netlist/sim_program.hpp"
-#include "netlist/sim_sharing.hpp"
-#include "netlist/sim_shift.hpp"
+#include "netlist/sim_engine.hpp"
 
 namespace espalier {
 namespace {
@@ -23,64 +19,58 @@ constexpr std::size_t kMaxTileRows = 64;
 
 }  // namespace
 
-// Everything fixed by circuit and board size. A tile is a band of rows; its arena (one a worker) holds, for each
-// channel that the circuit looks at, the tile's rows shifted west and east, then the values that rows of cells share,
-// then the fire mask, then room for the engine.
+// Everything fixed by circuit and board size. A tile is a band of rows; its scratch memory (one for each worker) holds,
+// for each channel that the circuit looks at, the tile's rows shifted west and east, then the values that rows of cells
+// share, then the fire mask, then room for the engine.
 struct Simulator::Plan {
   std::size_t height, width, row_words, plane_words;
   int channels;
   bool fires;
-  std::size_t tile_rows;
+  std::size_t tile_rows = 0;
   struct Shifted {
     int channel;
     bool west, east;
-    std::size_t west_word, east_word;  // in the arena
+    std::size_t west_word, east_word;  // in scratch memory
   };
   std::vector<Shifted> shifted;
-  std::size_t shared_word = 0, fire_word = 0, engine_word = 0, arena_words = 0, plane = 0;
+  std::size_t shared_word = 0, fire_word = 0, scratch_words = 0, plane = 0;
   SimProgram program, row_program;
-  std::unique_ptr<NativeCode> native, row_native;
-  std::unique_ptr<SimInterpreter> interpreter;
-  std::unique_ptr<Board> next;
+  std::unique_ptr<SimEngine> engine, row_engine;  // the latter null when rows share nothing
+  Board next;
 
-  using Arena = AlignedVector<std::uint64_t>;
-  std::unique_ptr<ScratchPool<Arena>> arenas;
+  using Scratch = AlignedVector<std::uint64_t>;
+  std::unique_ptr<ScratchPool<Scratch>> scratch;
 
   Plan(const Netlist& cell, std::size_t h, std::size_t w, const SimulatorOptions& options)
-      : height(h), width(w), channels(cell_channels(cell)), fires(options.fire_rate < 1) {
-    next = std::make_unique<Board>(h, w, channels);
-    row_words = next->row_words();
-    plane_words = next->plane_words();
+      : height(h), width(w), channels(cell_channels(cell)), fires(options.fire_rate < 1), next(h, w, channels) {
+    row_words = next.row_words_;
+    plane_words = next.plane_words_;
     const SimProgram whole = sim_program(fires ? with_fire(cell) : cell);
-    const std::vector<bool> used = used_inputs(whole);
-    program = whole;
-    if (may_be_native(options)) {
-      SharedRows shared = share_rows(whole, channels);
-      program = std::move(shared.cell);
-      row_program = std::move(shared.row);
+    SharedRows shared = share_rows(whole, channels);
+    program = std::move(shared.cell);
+    row_program = std::move(shared.row);
+    lay_out(used_inputs(whole));
+    const std::size_t engine_word = scratch_words;
+    engine = make_engine(program, {input_places(), output_places(), bytes(engine_word)}, options);
+    std::size_t engine_bytes = engine->scratch_bytes();
+    if (!row_program.ops.empty()) {
+      row_engine = make_engine(row_program, row_places(engine_word), options);
+      engine_bytes = std::max(engine_bytes, row_engine->scratch_bytes());
     }
-    lay_out(used);
-    if (may_be_native(options)) make_native();
-    if (!native) {  // the interpreter takes the program in one piece
-      program = whole;
-      row_program = {};
-      make_interpreter(options);
-    }
-    arenas = std::make_unique<ScratchPool<Arena>>([words = arena_words] { return std::make_unique<Arena>(words); });
+    scratch_words += engine_bytes / 8;
+    scratch =
+        std::make_unique<ScratchPool<Scratch>>([words = scratch_words] { return std::make_unique<Scratch>(words); });
   }
 
-  static bool may_be_native(const SimulatorOptions& options) {
-    return options.engine != SimulatorOptions::Engine::kInterpreter && options.word_bits == 0;
-  }
-
-  static std::vector<bool> used_inputs(const SimProgram& program) {
-    std::vector<bool> used(program.inputs);
-    for (const SimOp& op : program.ops) {
-      if (op.code == SimCode::kZero || op.code == SimCode::kOnes) continue;
-      if (op.a < program.inputs) used[op.a] = true;
-      if (op.b < program.inputs) used[op.b] = true;
-    }
-    return used;
+  static std::unique_ptr<SimEngine> make_engine(const SimProgram& program, const SimPlaces& places,
+                                                const SimulatorOptions& options) {
+    const bool any_width = options.engine == SimulatorEngine::kAuto && options.word_bits == 0;
+    if (any_width || options.engine == SimulatorEngine::kNative)
+      if (auto native = make_native(program, places, options.word_bits)) return native;
+    if (options.engine == SimulatorEngine::kNative)
+      fail("simulator", fmt::format("machine code of {} bits", options.word_bits),
+           "a machine and a system that can run it", "use the interpreter");
+    return make_interpreter(program, places, options.word_bits);
   }
 
   void lay_out(const std::vector<bool>& used) {
@@ -97,16 +87,15 @@ struct Simulator::Plan {
     tile_rows = std::clamp<std::size_t>(kTileBytes / 8 / planes / row_words / 8 * 8, 8, kMaxTileRows);
     plane = ((tile_rows + 2) * row_words + 2 * Board::kSlackWords) / 8 * 8 + 8;
     for (Shifted& s : shifted) {
-      s.west_word = arena_words;
-      arena_words += s.west ? plane : 0;
-      s.east_word = arena_words;
-      arena_words += s.east ? plane : 0;
+      s.west_word = scratch_words;
+      scratch_words += s.west ? plane : 0;
+      s.east_word = scratch_words;
+      scratch_words += s.east ? plane : 0;
     }
-    shared_word = arena_words;
-    arena_words += plane * row_program.outputs.size();
-    fire_word = arena_words;
-    if (fires) arena_words += plane;
-    engine_word = arena_words;
+    shared_word = scratch_words;
+    scratch_words += plane * row_program.outputs.size();
+    fire_word = scratch_words;
+    if (fires) scratch_words += plane;
   }
 
   static std::int64_t bytes(std::size_t words) { return static_cast<std::int64_t>(words * 8); }
@@ -119,18 +108,18 @@ struct Simulator::Plan {
       return {SimPlace::kBoard, bytes(words) - bytes(row_words)};
     }
     const auto s = std::find_if(shifted.begin(), shifted.end(), [&](const Shifted& x) { return x.channel == c; });
-    if (s == shifted.end()) return {SimPlace::kArena, 0};  // never read
-    return {SimPlace::kArena, bytes((column == 0 ? s->west_word : s->east_word) + row * row_words)};
+    if (s == shifted.end()) return {};  // never read
+    return {SimPlace::kScratch, bytes((column == 0 ? s->west_word : s->east_word) + row * row_words)};
   }
 
   std::vector<SimPlace> input_places() const {
     std::vector<SimPlace> places;
     for (std::size_t p = 0; p < kPatch; ++p)
       for (int c = 0; c < channels; ++c) places.push_back(place(p / 3, p % 3, c));
-    if (fires) places.push_back({SimPlace::kArena, bytes(fire_word)});
+    if (fires) places.push_back({SimPlace::kFire, 0});
     for (std::size_t o = 0; o < row_program.outputs.size(); ++o)
       for (std::size_t row = 0; row < 3; ++row)
-        places.push_back({SimPlace::kArena, bytes(shared_word + o * plane + row * row_words)});
+        places.push_back({SimPlace::kScratch, bytes(shared_word + o * plane + row * row_words)});
     return places;
   }
   std::vector<SimPlace> output_places() const {
@@ -139,48 +128,29 @@ struct Simulator::Plan {
       places.push_back({SimPlace::kNext, bytes(static_cast<std::size_t>(c) * plane_words)});
     return places;
   }
-
-  void make_native() {
-    native = NativeCode::make(program, input_places(), output_places(), bytes(engine_word));
-    if (!native) return;
-    std::size_t spill_room = native->spill_room();
-    if (!row_program.ops.empty()) {
-      std::vector<SimPlace> inputs, outputs;
-      for (std::size_t column = 0; column < 3; ++column)
-        for (int c = 0; c < channels; ++c) inputs.push_back(place(0, column, c));
-      for (std::size_t o = 0; o < row_program.outputs.size(); ++o)
-        outputs.push_back({SimPlace::kArena, bytes(shared_word + o * plane)});
-      row_native = NativeCode::make(row_program, inputs, outputs, bytes(engine_word));
-      if (!row_native) return native.reset();
-      spill_room = std::max(spill_room, row_native->spill_room());
-    }
-    arena_words += spill_room / 8;
-  }
-
-  void make_interpreter(const SimulatorOptions& options) {
-    if (options.engine == SimulatorOptions::Engine::kNative)
-      fail("simulator", "a machine without AVX2 or executable pages", "x86-64 Linux with AVX2", "use the interpreter");
-    interpreter = std::make_unique<SimInterpreter>(program, input_places(), output_places(), bytes(engine_word),
-                                                   options.word_bits);
-    arena_words += interpreter->slot_room() / 8;
+  SimPlaces row_places(std::size_t engine_word) const {
+    SimPlaces places{{}, {}, bytes(engine_word)};
+    for (std::size_t column = 0; column < 3; ++column)
+      for (int c = 0; c < channels; ++c) places.inputs.push_back(place(0, column, c));
+    for (std::size_t o = 0; o < row_program.outputs.size(); ++o)
+      places.outputs.push_back({SimPlace::kScratch, bytes(shared_word + o * plane)});
+    return places;
   }
 
   void run_tile(const Board& now, Board& into, std::size_t first_row, std::size_t rows, bool periodic,
-                const FireMask* fire, Arena& arena) const {
+                const FireMask* fire, Scratch& memory) const {
     const ShiftShape shape{rows + 2, row_words, static_cast<unsigned>((width - 1) % 64), periodic};
     for (const Shifted& s : shifted)
-      shift_rows(now.row(first_row, s.channel) - row_words, shape, s.west ? &arena[s.west_word] : nullptr,
-                 s.east ? &arena[s.east_word] : nullptr);
-    const std::size_t words = (rows * row_words + 7) / 8 * 8;
-    if (fire) fire->fill(first_row * row_words, std::span(&arena[fire_word], words));
-    const auto* board = reinterpret_cast<const std::uint8_t*>(now.row(first_row, 0));
-    auto* next_rows = reinterpret_cast<std::uint8_t*>(into.row(first_row, 0));
-    auto* base = reinterpret_cast<std::uint8_t*>(arena.data());
-    if (row_native) row_native->run(base, board, next_rows, ((rows + 2) * row_words + 3) / 4 * 32);
-    if (native)
-      native->run(base, board, next_rows, words * 8);
-    else
-      interpreter->run(base, board, next_rows, words);
+      shift_rows(now.row(first_row, s.channel) - row_words, shape, s.west ? &memory[s.west_word] : nullptr,
+                 s.east ? &memory[s.east_word] : nullptr);
+    const auto whole_vectors = [](std::size_t words) { return (words + 7) / 8 * 8; };
+    const std::size_t words = whole_vectors(rows * row_words);
+    if (fire) fire->fill(first_row * row_words, std::span(&memory[fire_word], words));
+    auto* base = reinterpret_cast<std::uint8_t*>(memory.data());
+    const SimMemory places{base, reinterpret_cast<const std::uint8_t*>(now.row(first_row, 0)),
+                           reinterpret_cast<std::uint8_t*>(into.row(first_row, 0)), base + bytes(fire_word)};
+    if (row_engine) row_engine->run(places, whole_vectors((rows + 2) * row_words));
+    engine->run(places, words);
     if (width % 64) {
       const std::uint64_t mask = into.last_word_mask();
       for (int c = 0; c < channels; ++c)
@@ -190,14 +160,15 @@ struct Simulator::Plan {
 };
 
 Simulator::Simulator(const Netlist& cell, std::size_t height, std::size_t width, const SimulatorOptions& options)
-    : options_(options), plan_(std::make_unique<Plan>(cell, height, width, options)) {
+    : options_(options) {
   if (!(options.fire_rate >= 0 && options.fire_rate <= 1))
     fail("simulator", fmt::format("a fire rate of {}", options.fire_rate), "0 to 1");
+  plan_ = std::make_unique<Plan>(cell, height, width, options);
 }
 Simulator::~Simulator() = default;
 
-bool Simulator::native() const { return plan_->native != nullptr; }
-int Simulator::word_bits() const { return native() ? 256 : options_.word_bits ? options_.word_bits : widest_word(); }
+bool Simulator::native() const { return plan_->engine->native(); }
+int Simulator::word_bits() const { return plan_->engine->word_bits(); }
 std::size_t Simulator::operations() const { return plan_->program.ops.size() + plan_->row_program.ops.size(); }
 
 DeadRectangle Simulator::random_square(std::uint64_t seed, std::uint64_t step, std::size_t side, std::size_t height,
@@ -219,14 +190,12 @@ void Simulator::one_step(const Board& now, Board& next, const ThreadPool& pool) 
   // little.
   const std::size_t tiles = (plan.height + plan.tile_rows - 1) / plan.tile_rows;
   const std::size_t chunk_rows = plan.tile_rows * std::max<std::size_t>(1, tiles / 64);
-  const double row_ns =
-      (plan.native ? 0.04 : 0.25) *
-      static_cast<double>(plan.row_words * (plan.program.ops.size() + plan.row_program.ops.size() + 8));
+  const double row_ns = (native() ? 0.04 : 0.25) * static_cast<double>(plan.row_words * (operations() + 8));
   pool.for_chunks(plan.height, chunk_rows, row_ns, [&](Chunk rows) {
-    auto arena = plan.arenas->borrow();
+    auto scratch = plan.scratch->borrow();
     for (std::size_t first = rows.begin; first < rows.end; first += plan.tile_rows)
       plan.run_tile(now, next, first, std::min(plan.tile_rows, rows.end - first), options_.periodic,
-                    plan.fires ? &fire : nullptr, *arena);
+                    plan.fires ? &fire : nullptr, *scratch);
   });
 }
 
@@ -237,8 +206,8 @@ void Simulator::run(Board& board, std::uint64_t steps, const ThreadPool& pool) {
          fmt::format("{} x {}, {} channels", plan_->height, plan_->width, plan_->channels));
   for (std::uint64_t s = 0; s < steps; ++s, ++step_) {
     board.fill_rim(options_.periodic);
-    one_step(board, *plan_->next, pool);
-    std::swap(board, *plan_->next);
+    one_step(board, plan_->next, pool);
+    std::swap(board, plan_->next);
     for (const DeadRectangle& r : options_.dead)
       if (step_ >= r.from && step_ < r.to) board.clear_rectangle(r.top, r.left, r.height, r.width);
     if (options_.random_reset) {

@@ -46,7 +46,11 @@ std::string RunConfig::text() const {
   const Fields fields = copy.fields();
   for (const Field& field : fields.list())
     std::visit([&](const auto& value) { config[field.name()] = value; }, field.value());
-  return config.dump(2) + "\n";
+  try {
+    return config.dump(2) + "\n";
+  } catch (const Json::exception&) {
+    fail("config", "a text that is not UTF-8", "names and paths in UTF-8", "rename the file");
+  }
 }
 
 RunConfig RunConfig::parse(std::string_view text, const std::string& what, std::span<const Task> tasks) {

@@ -1,7 +1,6 @@
 // A NOT costs nothing where a gate reads it: the reader's type absorbs it. Where only outputs read it, the
 // gate before it is turned over instead, and that gate's other readers absorb the change.
 #include "espalier/simplify.hpp"
-#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <unordered_map>
 
-#include "netlist/gate_algebra.hpp"
-
 namespace espalier {
 namespace {
 

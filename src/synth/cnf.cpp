@@ -1,7 +1,5 @@
 #include "synth/cnf.hpp"
 
-#include "netlist/gate_algebra.hpp"
-
 namespace espalier {
 
 CnfCone::CnfCone(const Netlist& netlist, bool quick) : netlist_(netlist), solver_(std::make_unique<CaDiCaL::Solver>()) {

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "espalier/simplify.hpp"
-#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 namespace {

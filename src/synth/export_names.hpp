@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "espalier/netlist.hpp"
-#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 

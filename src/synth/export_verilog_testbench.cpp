@@ -5,7 +5,6 @@
 #include "espalier/random.hpp"
 #include "espalier/simulator.hpp"
 #include "netlist/cell.hpp"
-#include "netlist/evaluate.hpp"
 #include "synth/export_names.hpp"
 
 namespace espalier {

@@ -1,6 +1,5 @@
 // Constants flow forward: a gate that sees one shrinks to a function of its other input.
 #include "espalier/simplify.hpp"
-#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 

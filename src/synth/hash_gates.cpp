@@ -3,7 +3,6 @@
 #include <unordered_map>
 
 #include "espalier/simplify.hpp"
-#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 namespace {

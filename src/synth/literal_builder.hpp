@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "espalier/netlist.hpp"
-#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 

@@ -3,8 +3,6 @@
 
 #include "espalier/random.hpp"
 #include "espalier/simplify.hpp"
-#include "netlist/evaluate.hpp"
-#include "netlist/gate_algebra.hpp"
 #include "synth/resub_search.hpp"
 
 namespace espalier {

@@ -4,7 +4,6 @@
 
 #include "espalier/random.hpp"
 #include "espalier/simplify.hpp"
-#include "netlist/evaluate.hpp"
 #include "synth/literal_builder.hpp"
 #include "synth/sweep_prover.hpp"
 
@@ -136,7 +135,9 @@ class Sweeper {
       return false;
     }
     report_.patterns.push_back(pending_);
-    words_.push_back(evaluate_words(result_, pending_));
+    std::vector<std::uint64_t> word = pending_;
+    for (const NetlistGate& gate : result_.gates) word.push_back(apply_gate(gate.gate, word[gate.a], word[gate.b]));
+    words_.push_back(std::move(word));
     pending_.assign(pending_.size(), 0);
     for (Net net = 0; net < hashes_.size(); ++net) hashes_[net] = mix(hashes_[net], value(words_.size() - 1, net));
     split_classes();

@@ -4,8 +4,6 @@
 #include <bit>
 
 #include "espalier/random.hpp"
-#include "netlist/evaluate.hpp"
-#include "netlist/gate_algebra.hpp"
 
 namespace espalier {
 namespace {

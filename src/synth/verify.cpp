@@ -10,7 +10,6 @@
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
 #include "espalier/simplify.hpp"
-#include "netlist/evaluate.hpp"
 #include "synth/cnf.hpp"
 #include "synth/export_names.hpp"
 #include "synth/literal_builder.hpp"

@@ -4,9 +4,6 @@
 #include <array>
 #include <bit>
 
-#include "netlist/evaluate.hpp"
-#include "netlist/gate_algebra.hpp"
-
 namespace espalier {
 namespace {
 

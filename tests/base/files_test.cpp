@@ -1,6 +1,7 @@
 #include "base/files.hpp"
 
 #include <gmock/gmock.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -141,13 +142,32 @@ TEST(Files, APipeIsRefusedInsteadOfWaitedFor) {
   EXPECT_THAT(message_of<Error>([&] { read_text(folder / "pipe"); }), HasSubstr("a pipe or device"));
 }
 
-TEST(Files, ADeviceOrPipeIsNeverReplaced) {
+TEST(Files, APipeIsWrittenToAndNeverReplaced) {
   const TempFolder folder;
   const std::string pipe = folder / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_THAT(message_of<Error>([&] { write_atomically(pipe, std::string_view("text")); }),
-              testing::HasSubstr("a device or pipe"));
+  EXPECT_THROW(write_atomically(pipe, std::string_view("text")), Error) << "nobody reads it";
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  write_atomically(pipe, std::string_view("text"));
+  char got[8] = {};
+  EXPECT_EQ(::read(reader, got, sizeof got), 4);
+  EXPECT_STREQ(got, "text");
+  ::close(reader);
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST(Files, ALinkStaysAndWhatItNamesIsReplaced) {
+  const TempFolder folder;
+  write_atomically(folder / "real", std::string_view("old"));
+  std::filesystem::create_symlink("real", folder / "link");
+  std::filesystem::create_symlink("not-yet", folder / "dangling");
+  write_atomically(folder / "link", std::string_view("new"));
+  write_atomically(folder / "dangling", std::string_view("made"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(read_text(folder / "real"), "new");
+  EXPECT_EQ(read_text(folder / "not-yet"), "made");
+  std::filesystem::create_symlink("circle", folder / "circle");
+  EXPECT_THROW(write_atomically(folder / "circle", std::string_view("x")), Error);
 }
 
 TEST(Files, LeftoversOfDeadWritersAreSweptAndOthersStay) {

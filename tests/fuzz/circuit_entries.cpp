@@ -5,9 +5,9 @@
 #include "espalier/error.hpp"
 #include "espalier/export.hpp"
 #include "espalier/import.hpp"
+#include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
 #include "fuzz/entries.hpp"
-#include "netlist/evaluate.hpp"
 
 namespace espalier::fuzz {
 namespace {

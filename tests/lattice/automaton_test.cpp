@@ -8,8 +8,7 @@
 #include "espalier/logic_automaton.hpp"
 #include "models/lattice/automaton_reference.hpp"
 #include "netlist/cell.hpp"
-#include "netlist/evaluate.hpp"
-#include "netlist/gate_algebra.hpp"
+#include "espalier/netlist.hpp"
 
 namespace espalier {
 namespace {

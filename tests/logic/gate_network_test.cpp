@@ -10,7 +10,7 @@
 #include "logic/each_target.hpp"
 #include "logic/gate_network_reference.hpp"
 #include "logic/harden.hpp"
-#include "netlist/evaluate.hpp"
+#include "espalier/netlist.hpp"
 
 namespace espalier {
 namespace {

@@ -1,4 +1,4 @@
-// Circuits and comparisons that the tests of this room share.
+// Circuits and comparisons that tests of netlists share.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,9 +7,7 @@
 
 #include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
-#include "espalier/simplify.hpp"
 #include "netlist/cell.hpp"
-#include "netlist/evaluate.hpp"
 
 namespace espalier::test {
 
@@ -84,13 +82,6 @@ inline Netlist clumsy_rule(const std::vector<Net>& neighbours) {
 // Conway's own: 159 gates. The small one looks at four neighbours, and is simplified in no time.
 inline Netlist clumsy_life() { return clumsy_rule({0, 1, 2, 3, 5, 6, 7, 8}); }
 inline Netlist clumsy_small() { return clumsy_rule({1, 3, 5, 7}); }
-
-// Without most of the walks of resubstitution: for tests that need some simplified circuit.
-inline Netlist simplify_quickly(const Netlist& n) {
-  SimplifyOptions options;
-  options.resubstitute_options.walks = 3;
-  return simplify(n, options);
-}
 
 inline bool conway(const std::vector<bool>& patch) {
   int alive = 0;

@@ -4,16 +4,16 @@
 
 #include <cstdlib>
 
-#include "circuits.hpp"
 #include "espalier/error.hpp"
-#include "espalier/simplify.hpp"
 #include "logic/each_target.hpp"
+#include "netlist/circuits.hpp"
 #include "netlist/fire_mask.hpp"
+#include "netlist/sim_program.hpp"
 
 namespace espalier {
 namespace {
 
-using Engine = SimulatorOptions::Engine;
+using Engine = SimulatorEngine;
 
 // Every cell by itself, every gate in order: the meaning of a step.
 Board plain_step(const Netlist& cell, const Board& board, const SimulatorOptions& options, std::uint64_t step) {
@@ -78,6 +78,7 @@ Netlist row_sharing_cell(std::uint64_t seed, int channels) {
 
 std::vector<std::pair<Engine, int>> engines() {
   std::vector<std::pair<Engine, int>> all{{Engine::kAuto, 0}};
+  for (int bits = 256; bits <= widest_word(); bits *= 2) all.emplace_back(Engine::kNative, bits);
   for (int bits = 64; bits <= widest_word(); bits *= 2) all.emplace_back(Engine::kInterpreter, bits);
   return all;
 }
@@ -181,15 +182,12 @@ TEST(Simulator, ValuesSharedByRowsChangeNoBoard) {
         Simulator simulator(cell, height, width, options);
         simulator.run(board, 3, pool);
         EXPECT_TRUE(board == expected) << seed << " periodic " << periodic;
-        SimulatorOptions whole = options;
-        whole.engine = Engine::kInterpreter;
-        shared += simulator.operations() < Simulator(cell, height, width, whole).operations();
+        const SimProgram whole = sim_program(options.fire_rate < 1 ? with_fire(cell) : cell);
+        shared += simulator.operations() < whole.ops.size();
       }
     }
   }
-  if (Simulator(life_cell(), 8, 8).native()) {
-    EXPECT_GT(shared, 20u);
-  }
+  EXPECT_GT(shared, 20u);
 }
 
 TEST(Simulator, GivesTheSameBoardWithEveryInstructionSet) {
@@ -299,17 +297,6 @@ TEST(Simulator, ResetsARandomSquareEveryStep) {
     before = now;
   }
   EXPECT_GT(moved, 15u);
-}
-
-TEST(Simulator, SimplifyingChangesNoBoard) {
-  const ThreadPool pool(1);
-  const Netlist raw = test::clumsy_life(), small = test::simplify_quickly(raw);
-  Board a(64, 64, 1), b(64, 64, 1);
-  a.randomize(8);
-  b.randomize(8);
-  Simulator(raw, 64, 64).run(a, 50, pool);
-  Simulator(small, 64, 64).run(b, 50, pool);
-  EXPECT_TRUE(a == b);
 }
 
 TEST(Simulator, RefusesWhatIsNoCellOrNoBoard) {

@@ -41,7 +41,7 @@ for name in ("model.safetensors", "checkpoint.safetensors"):
 # The metadata of a model repeats its run.
 with safe_open(run / "model.safetensors", framework="numpy") as file:
     config = json.loads(file.metadata()["config"])
-assert config["task"] == "checkerboard-small" and config["seed"] == 7 and config["epochs"] == 3, config
+assert config["task"] == "checkerboard-small" and config["seed"] == 7 and config["train-steps"] == 3, config
 
 # The weights: as many as the program says, and finite.
 weights = load_file(run / "checkpoint.safetensors")["weights"]

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "circuits.hpp"
 #include "espalier/error.hpp"
 #include "espalier/verify.hpp"
+#include "netlist/circuits.hpp"
 
 namespace espalier {
 namespace {

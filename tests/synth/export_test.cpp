@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
-#include "circuits.hpp"
 #include "espalier/import.hpp"
 #include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
 #include "espalier/verify.hpp"
+#include "netlist/circuits.hpp"
+#include "synth/tools.hpp"
 #include "temp_folder.hpp"
-#include "tools.hpp"
 
 namespace espalier {
 namespace {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "circuits.hpp"
 #include "espalier/error.hpp"
 #include "espalier/export.hpp"
+#include "netlist/circuits.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

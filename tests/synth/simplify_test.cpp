@@ -3,30 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
-#include "circuits.hpp"
-#include "netlist/gate_algebra.hpp"
+#include "espalier/simulator.hpp"
+#include "netlist/circuits.hpp"
+#include "synth/tools.hpp"
 
 namespace espalier {
 namespace {
 
 using test::signature;
-
-TEST(GateAlgebra, AgreesWithTheTruthTablesOfAllGates) {
-  for (int g = 0; g < kGates; ++g) {
-    const Gate gate = static_cast<Gate>(g);
-    for (const bool a : {false, true})
-      for (const bool b : {false, true}) {
-        EXPECT_EQ(gate_value(gate, a, b), static_cast<bool>(truth_table(gate) >> (2 * a + b) & 1));
-        EXPECT_EQ(gate_value(invert_output(gate), a, b), !gate_value(gate, a, b));
-        EXPECT_EQ(gate_value(swap_inputs(gate), a, b), gate_value(gate, b, a));
-        EXPECT_EQ(gate_value(invert_a(gate), a, b), gate_value(gate, !a, b));
-        EXPECT_EQ(gate_value(invert_b(gate), a, b), gate_value(gate, a, !b));
-        EXPECT_EQ(gate_value(fix_a(gate, a), b, false), gate_value(gate, a, b));
-        EXPECT_EQ(gate_value(fix_b(gate, b), a, true), gate_value(gate, a, b));
-        EXPECT_EQ(gate_value(merge_inputs(gate), a, b), gate_value(gate, a, a));
-      }
-  }
-}
 
 struct NamedPass {
   const char* name;
@@ -166,6 +150,17 @@ TEST(Simplify, ReportsCountsThatOnlyFall) {
   EXPECT_EQ(report.steps.front().gates, n.gates.size());
   EXPECT_EQ(report.steps.back().gates, small.gates.size());
   for (std::size_t s = 1; s < report.steps.size(); ++s) EXPECT_LE(report.steps[s].gates, report.steps[s - 1].gates);
+}
+
+TEST(Simplify, ChangesNoBoard) {
+  const ThreadPool pool(1);
+  const Netlist raw = test::clumsy_life(), small = test::simplify_quickly(raw);
+  Board a(64, 64, 1), b(64, 64, 1);
+  a.randomize(8);
+  b.randomize(8);
+  Simulator(raw, 64, 64).run(a, 50, pool);
+  Simulator(small, 64, 64).run(b, 50, pool);
+  EXPECT_TRUE(a == b);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 
+#include "espalier/simplify.hpp"
+
 namespace espalier::test {
 
 struct Ran {
@@ -31,6 +33,13 @@ inline void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   ASSERT_TRUE(file.good()) << path;
+}
+
+// Without most of the walks of resubstitution: for tests that need some simplified circuit.
+inline Netlist simplify_quickly(const Netlist& n) {
+  SimplifyOptions options;
+  options.resubstitute_options.walks = 3;
+  return simplify(n, options);
 }
 
 }  // namespace espalier::test

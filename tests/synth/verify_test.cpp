@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "circuits.hpp"
 #include "espalier/error.hpp"
 #include "espalier/simplify.hpp"
+#include "netlist/circuits.hpp"
 
 namespace espalier {
 namespace {

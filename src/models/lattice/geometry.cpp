@@ -19,8 +19,8 @@ std::vector<std::int32_t> owners(const Geometry& geometry, std::size_t blocks_pe
   std::vector<std::int32_t> owner(geometry.plane(), kNobody);
   for (int b = 0; b < geometry.blocks(); ++b) {
     const auto chunk = static_cast<std::int32_t>(static_cast<std::size_t>(b) / blocks_per_chunk);
-    for (const Geometry::Run& run : geometry.runs(b)) std::fill_n(&owner[run.position], run.length, chunk);
-    for (const Geometry::Copy& copy : geometry.rim(b)) owner[copy.to] = chunk;
+    for (const Geometry::Run& run : geometry.block(b).runs) std::fill_n(&owner[run.position], run.length, chunk);
+    for (const Geometry::Copy& copy : geometry.block(b).rim) owner[copy.to] = chunk;
   }
   return owner;
 }
@@ -68,7 +68,7 @@ std::vector<std::vector<std::uint32_t>> chunk_neighbours(const Geometry& geometr
   const std::size_t chunks = (static_cast<std::size_t>(geometry.blocks()) + blocks_per_chunk - 1) / blocks_per_chunk;
   std::vector<std::vector<bool>> meet(chunks, std::vector<bool>(chunks));
   for (int b = 0; b < geometry.blocks(); ++b)
-    for (const Geometry::Run& run : geometry.runs(b))
+    for (const Geometry::Run& run : geometry.block(b).runs)
       for (int o = 0; o < 9; ++o) {
         const std::size_t reader = static_cast<std::size_t>(b) / blocks_per_chunk;
         const std::int32_t from = run.position + geometry.shift(o);

@@ -8,7 +8,7 @@
 #include "base/json.hpp"
 #include "espalier/error.hpp"
 #include "espalier/simplify.hpp"
-#include "netlist/gate_algebra.hpp"
+#include "espalier/netlist.hpp"
 
 namespace espalier {
 namespace {

@@ -151,7 +151,7 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
   each_value(geometry, s.channels,
              [&](std::size_t i, int c, std::int32_t at) { start[c * geometry.plane() + at] = initial[i]; });
   for (int b = 0; b < geometry.blocks(); ++b)
-    for (const Geometry::Copy& copy : geometry.rim(b))
+    for (const Geometry::Copy& copy : geometry.block(b).rim)
       for (int c = 0; c < s.channels; ++c)
         start[c * geometry.plane() + copy.to] = start[c * geometry.plane() + copy.from];
   if (!s.fire.empty()) {
@@ -235,7 +235,7 @@ void Rollout::backward(const ThreadPool& pool) {
     s.each_block(chunk, [&](int b) {
       if (step == 0) {
         for (int c = 0; c < s.channels; ++c)
-          load_block(s.geometry, b, s.dfinal.data() + c * s.geometry.plane(), 0,
+          load_block(s.geometry.block(b), s.dfinal.data() + c * s.geometry.plane(), 0,
                      &dout[static_cast<std::size_t>(c) * kBlockCells]);
       } else {
         s.step.gather(b, after, dout.data());
