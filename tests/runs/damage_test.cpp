@@ -231,7 +231,7 @@ TEST(ChangedData, LinesOfExpressionsAreRefusedByName) {
   options.train = 60;
   options.validation = options.test = options.deep = 0;
   options.depth = 3;
-  const SimplifyData made = make_simplify_data(options);
+  const SimplifyData made = make_simplify_data(options, 1);
   std::string text;
   for (const Expression& e : made.train) text += simplify_line(e, made.words) + "\n";
   write_atomically(file, std::string_view(text));
