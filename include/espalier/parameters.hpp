@@ -14,6 +14,8 @@
 
 namespace espalier {
 
+class SafetensorsFile;
+
 struct TensorInfo {
   std::string name;
   std::vector<std::size_t> shape;
@@ -74,6 +76,9 @@ class Parameters {
   std::vector<std::pair<std::size_t, std::size_t>> trainable_;  // [begin, end), neighbours joined
   AlignedVector<float> values_, gradients_;
 };
+
+// Copies the tensors named as the parameters out of a file; shapes must agree and values be finite.
+void load_parameters(Parameters& parameters, const SafetensorsFile& file);
 
 // How many floats one chunk of a flat pass handles: 64 KiB an array, so that a chunk's arrays stay in L2.
 inline constexpr std::size_t kFlatChunk = 16 * 1024;

@@ -8,6 +8,7 @@
 
 #include "base/hash.hpp"
 #include "espalier/error.hpp"
+#include "espalier/safetensors.hpp"
 #include "flat_kernels.hpp"
 
 namespace espalier {
@@ -136,6 +137,20 @@ void GradientSlots::add_to(std::span<float> total, const ThreadPool& pool) const
   pool.for_chunks(floats_, kReduceChunk, cost, [&](Chunk c) {
     add_tree_kernel(slots_, stride_, c.end - c.begin, &data_[c.begin], &total[c.begin]);
   });
+}
+
+void load_parameters(Parameters& parameters, const SafetensorsFile& file) {
+  for (std::size_t i = 0; i < parameters.tensors().size(); ++i) {
+    const TensorInfo& t = parameters.tensors()[i];
+    const StoredTensor& stored = file.tensor(t.name);
+    if (stored.shape != t.shape)
+      fail("load model", fmt::format("shape [{}] for \"{}\"", fmt::join(stored.shape, ", "), t.name),
+           fmt::format("[{}]", fmt::join(t.shape, ", ")));
+    const std::vector<float> values = file.floats(t.name);
+    std::copy(values.begin(), values.end(), parameters.values(i).begin());
+    for (const float v : values)
+      if (!std::isfinite(v)) fail("load model", fmt::format("{} in \"{}\"", v, t.name), "finite numbers");
+  }
 }
 
 }  // namespace espalier
