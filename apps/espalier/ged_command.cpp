@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "espalier/edit_distance.hpp"
+#include "espalier/graph.hpp"
 #include "output.hpp"
 
 namespace espalier::app {

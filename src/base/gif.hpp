@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "espalier/image.hpp"
+#include "base/image.hpp"
 
 namespace espalier {
 

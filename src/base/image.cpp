@@ -1,4 +1,4 @@
-#include "espalier/image.hpp"
+#include "base/image.hpp"
 
 #include <fmt/format.h>
 #include <png.h>

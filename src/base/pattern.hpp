@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "espalier/image.hpp"
+#include "base/image.hpp"
 
 namespace espalier {
 

@@ -10,9 +10,9 @@
 #include "base/hash.hpp"
 #include "espalier/aligned.hpp"
 #include "espalier/dag_nn.hpp"
+#include "espalier/logic_automaton.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
-#include "espalier/logic_automaton.hpp"
 
 namespace espalier {
 

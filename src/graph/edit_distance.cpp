@@ -1,6 +1,4 @@
 // The public face of the edit distance: reports, lists of edits, costs from text; and the Weisfeiler-Lehman similarity.
-#include "espalier/edit_distance.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <map>
 
 #include "espalier/error.hpp"
+#include "espalier/graph.hpp"
 #include "graph/edit_problem.hpp"
 
 namespace espalier {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "espalier/edit_distance.hpp"
+#include "espalier/graph.hpp"
 
 namespace espalier {
 

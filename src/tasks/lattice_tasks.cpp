@@ -1,4 +1,6 @@
 // The lattice tasks: presets over one set of options, each with the goal it trains for.
+#include "tasks/lattice_tasks.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include "base/npz.hpp"
 #include "espalier/error.hpp"
 #include "models/lattice/lattice_objective.hpp"
-#include "tasks/task_families.hpp"
 
 namespace espalier {
 namespace {

@@ -1,8 +1,8 @@
 // Models as the commands use them: old files, boards to start from, and what a model remembers of what it learned.
 #include "app/program.hpp"
 #include "base/files.hpp"
+#include "base/image.hpp"
 #include "base/pattern.hpp"
-#include "espalier/image.hpp"
 
 namespace espalier {
 namespace {

@@ -170,7 +170,8 @@ TEST(Bench, SignatureDoesNotDependOnThreads) {
 }
 
 TEST(Bench, WrongUsageIsOneLine) {
-  expect_one_line(run({"bench", "--filter", "nothing-of-this-name"}), 1, {"nothing-of-this-name", "a part of a case's name"});
+  expect_one_line(run({"bench", "--filter", "nothing-of-this-name"}), 1,
+                  {"nothing-of-this-name", "a part of a case's name"});
   for (const char* threads : {"0", "1,", ",1", "two", "1;2", "9999"})
     expect_one_line(run({"bench", "--threads", threads}), 2, {"--threads"});
   expect_one_line(run({"bench", "--repeat", "0"}), 2, {"--repeat"});

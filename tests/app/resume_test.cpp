@@ -201,7 +201,7 @@ TEST_F(Resume, OneFolderOfManySeedsHasOneOwner) {
   const std::string out = *folder_ / "seeds";
   Arguments many = training(out);
   *(std::find(many.begin(), many.end(), "--train-steps") + 1) = "1000000";
-  many.insert(many.end(), {"--seeds", "3"});
+  many.insert(many.end(), {"--seeds", "3", "--lr", "1e-9"});  // too small to solve anything
   Running first(many);
   first.wait_for(out + "/seed-5/checkpoint.safetensors");
   expect_one_line(run(resuming(out)), 1, {"process " + std::to_string(first.pid())});

@@ -1,4 +1,4 @@
-#include "espalier/image.hpp"
+#include "base/image.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

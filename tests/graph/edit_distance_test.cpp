@@ -1,6 +1,4 @@
 // Edit distance against a brute-force oracle, the laws of a metric, bounds on the right side.
-#include "espalier/edit_distance.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <map>
 
 #include "espalier/error.hpp"
+#include "espalier/graph.hpp"
 #include "espalier/random.hpp"
 
 namespace espalier {

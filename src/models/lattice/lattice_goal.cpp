@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
 #include "espalier/simulator.hpp"
 #include "models/lattice/lattice_model.hpp"
+#include "models/lattice/trials.hpp"
 
 namespace espalier {
 namespace {
@@ -17,84 +17,6 @@ namespace {
 constexpr int kRuleBoards = 512;        // all boards of 3 x 3
 constexpr int kValidationBoards = 200;  // of tasks that start from noise
 constexpr int kStoredPairs = 1024;      // of a model that learned from given boards
-constexpr double kTrialFireRate = 0.6;
-constexpr std::size_t kDeadSide = 20, kResetSide = 10;
-
-// What a trial starts from and compares with, on a board of any size.
-struct Stage {
-  Board start;
-  std::vector<std::uint8_t> target;  // [loss channel][y][x]
-  int loss_channels;
-};
-
-class TrialRunner {
- public:
-  TrialRunner(const LatticeModel& model, const TrialOptions& options, const ThreadPool& pool)
-      : model_(model), options_(options), pool_(pool), cell_(model.quick_cell()) {}
-
-  Trial run(std::string name, std::string description, const Stage& stage, std::uint64_t steps,
-            SimulatorOptions simulate, const DeadRectangle* unjudged = nullptr) const {
-    Board board = stage.start;
-    const std::size_t height = board.height(), width = board.width();
-    simulate.periodic = model_.periodic();
-    simulate.seed = options_.seed;
-    Simulator(cell_, height, width, simulate).run(board, steps, pool_);
-    long right = 0, total = 0;
-    for (int c = 0; c < stage.loss_channels; ++c)
-      for (std::size_t y = 0; y < height; ++y)
-        for (std::size_t x = 0; x < width; ++x) {
-          if (unjudged && y - unjudged->top < unjudged->height && x - unjudged->left < unjudged->width) continue;
-          ++total;
-          right += board.get(y, x, c) == (stage.target[(c * height + y) * width + x] != 0);
-        }
-    return {std::move(name), std::move(description), static_cast<double>(right) / static_cast<double>(total),
-            right == total};
-  }
-
-  Trial undisturbed(std::string name, const Stage& stage, std::uint64_t steps) const {
-    SimulatorOptions plain;
-    plain.fire_rate = model_.rollout().fire_rate;
-    return run(std::move(name), fmt::format("{} x {}, {} steps", stage.start.height(), stage.start.width(), steps),
-               stage, steps, plain);
-  }
-
-  // The published trials of damage: a dead square, healing, asynchronous updates, resets at every step.
-  void add_damage_trials(std::vector<Trial>& trials, const Stage& stage, std::uint64_t steps) const {
-    const SimulatorOptions plain;
-    const std::size_t height = stage.start.height(), width = stage.start.width();
-    const std::size_t side = std::min({kDeadSide, height / 2, width / 2});
-    DeadRectangle square{(height - side) / 2, (width - side) / 2, side, side, 0, steps};
-    SimulatorOptions dead = plain;
-    dead.dead = {square};
-    dead.dead[0].to = 2 * steps;  // the way round the square is longer than the straight one
-    trials.push_back(run("dead square",
-                         fmt::format("a dead {0} x {0} square; judged outside it; {1} steps", side, 2 * steps), stage,
-                         2 * steps, dead, &square));
-    SimulatorOptions healed = plain;
-    healed.dead = {square};
-    healed.dead[0].to = steps / 2;
-    trials.push_back(
-        run("healing", fmt::format("the square lives again after step {}", steps / 2), stage, steps, healed));
-    SimulatorOptions async = plain;
-    async.fire_rate = kTrialFireRate;
-    trials.push_back(run("asynchronous",
-                         fmt::format("cells update with probability {}; {} steps", kTrialFireRate, 2 * steps), stage,
-                         2 * steps, async));
-    SimulatorOptions reset = plain;
-    reset.random_reset = kResetSide;
-    if (model_.rollout().fire_rate < 1) reset.fire_rate = model_.rollout().fire_rate;
-    trials.push_back(
-        run("resets",
-            fmt::format("a random {0} x {0} square reset at every step, {1} steps", kResetSide, options_.reset_steps),
-            stage, options_.reset_steps, reset));
-  }
-
- private:
-  const LatticeModel& model_;
-  const TrialOptions& options_;
-  const ThreadPool& pool_;
-  Netlist cell_;
-};
 
 BoardState noise(int channels, int height, int width, std::uint64_t seed) {
   BoardState state(channels, height, width);
@@ -248,7 +170,7 @@ class CheckerboardGoal : public LatticeGoal {
                             const ThreadPool& pool) const override {
     const int height = 4 * model.rollout().height, width = 4 * model.rollout().width;
     const auto steps = 4 * static_cast<std::uint64_t>(model.rollout().steps);
-    Stage stage{Board(height, width, model.channels()), {}, 1};
+    TrialStage stage{Board(height, width, model.channels()), {}, 1};
     stage.start.randomize(options.seed);
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) stage.target.push_back(checker(y, x));
@@ -333,10 +255,10 @@ class PictureGoal : public LatticeGoal {
 
  private:
   // The picture in the middle of a larger board.
-  Stage stage(const LatticeModel& model, int factor) const {
+  TrialStage stage(const LatticeModel& model, int factor) const {
     const int h = target_.height * factor, w = target_.width * factor;
     const int top = (h - target_.height) / 2, left = (w - target_.width) / 2;
-    Stage stage{Board(h, w, model.channels()), {}, target_.channels};
+    TrialStage stage{Board(h, w, model.channels()), {}, target_.channels};
     const BoardState start = model.start(h, w, 0);
     for (int c = 0; c < model.channels(); ++c)
       for (int y = 0; y < h; ++y)
@@ -529,34 +451,6 @@ std::shared_ptr<const LatticeGoal> LatticeGoal::load(const SafetensorsFile& file
   if (kind == "boards") return load_boards(file);
   fail("load model", fmt::format("a goal of kind \"{}\"", kind), "rule, checkerboard, picture or boards",
        "the file was made by a newer version");
-}
-
-BitScore compare_boards(const BitBoards& got, const BitBoards& target) {
-  long wrong = 0;
-  for (int y = 0; y < got.height; ++y)
-    for (int x = 0; x < got.width; ++x)
-      for (int c = 0; c < target.channels; ++c)
-        for (int w = 0; w < got.words(); ++w) {
-          const int valid = std::min(64, got.samples - 64 * w);
-          const std::uint64_t mask = valid == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << valid) - 1;
-          wrong += std::popcount((got.bits[got.at(y, x, c) + w] ^ target.bits[target.at(y, x, c) + w]) & mask);
-        }
-  const double total = static_cast<double>(got.samples) * got.height * got.width * target.channels;
-  return {1 - static_cast<double>(wrong) / total, static_cast<double>(wrong) / got.samples, wrong == 0};
-}
-
-std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options, const ThreadPool& pool) {
-  const RolloutOptions& r = m.rollout();
-  const LatticeData data = m.goal().data(r, m.channels(), m.seed());
-  const FireBits fire = draw_fire_bits(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFireStep);
-  const BitBoards out = hard_rollout(harden_folded(m.automaton(), m.parameters().values()), m.automaton().options().boundary,
-                                     data.validation, r.steps, fire, pool);
-  const BitScore score = compare_boards(out, data.validation_target);
-  std::vector<Trial> trials{
-      {"validation", fmt::format("{} boards of {} x {}, {} steps", data.validation.samples, r.height, r.width, r.steps),
-       score.fraction, score.all}};
-  for (Trial& trial : m.goal().trials(m, options, pool)) trials.push_back(std::move(trial));
-  return trials;
 }
 
 }  // namespace espalier

@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "espalier/image.hpp"
+#include "base/image.hpp"
+#include "espalier/logic_automaton.hpp"
 #include "espalier/model.hpp"
 #include "espalier/netlist.hpp"
-#include "espalier/logic_automaton.hpp"
 #include "espalier/simulator.hpp"
 #include "models/lattice/lattice_goal.hpp"
 

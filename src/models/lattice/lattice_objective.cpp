@@ -155,10 +155,11 @@ Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
       hard_rollout(cell, options_.automaton.boundary, data_.validation, options_.rollout.steps, validation_fire_, pool);
   const BitScore score = compare_boards(out, data_.validation_target);
   const GateCounts counts = count_gates(parameters_.values());
-  return {score.fraction,
-          score.all,
-          score.wrong_per_board,
-          {{"active_gates", static_cast<double>(counts.active)}, {"live_gates", static_cast<double>(live_gates(cell))}}};
+  return {
+      score.fraction,
+      score.all,
+      score.wrong_per_board,
+      {{"active_gates", static_cast<double>(counts.active)}, {"live_gates", static_cast<double>(live_gates(cell))}}};
 }
 
 std::unique_ptr<Model> LatticeObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {

@@ -36,9 +36,7 @@ std::uint8_t shade(float value) { return static_cast<std::uint8_t>(std::lround(2
 class SoftStepper : public Stepper {
  public:
   SoftStepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options)
-      : options_(options),
-        state_(start),
-        rollout_(model.automaton(), {1, start.height, start.width, 1, 1.0f}) {
+      : options_(options), state_(start), rollout_(model.automaton(), {1, start.height, start.width, 1, 1.0f}) {
     rollout_.soften(model.parameters().values(), {}, ThreadPool(1));
   }
 

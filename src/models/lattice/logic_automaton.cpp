@@ -1,4 +1,6 @@
 // The automaton's options, its two gate networks, and the circuit that they harden to.
+#include "espalier/logic_automaton.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +8,6 @@
 #include <charconv>
 
 #include "espalier/error.hpp"
-#include "espalier/logic_automaton.hpp"
 #include "logic/finite.hpp"
 #include "logic/harden.hpp"
 #include "netlist/cell.hpp"

@@ -6,7 +6,7 @@
 #include "bench/bench_makers.hpp"
 #include "espalier/aligned.hpp"
 #include "espalier/dag_nn.hpp"
-#include "espalier/edit_distance.hpp"
+#include "espalier/graph.hpp"
 #include "espalier/message_passing.hpp"
 #include "espalier/random.hpp"
 #include "espalier/run.hpp"

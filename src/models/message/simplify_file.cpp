@@ -70,7 +70,8 @@ std::vector<Expression> read_simplify_lines(const std::string& text, const Vocab
       for (const ExpressionNode& n : e.nodes)
         if (!words.knows(n.label))
           fail("simplify lines", fmt::format("line {}: the label \"{}\"", number, n.label),
-               fmt::format("one of the {} labels of the vocabulary", words.size()), "a vocabulary with larger numbers?");
+               fmt::format("one of the {} labels of the vocabulary", words.size()),
+               "a vocabulary with larger numbers?");
       if (e.nodes.empty() || to_text(e) != json.at("input").get<std::string>())
         fail("simplify lines", fmt::format("line {}: a graph of \"{}\"", number, to_text(e)),
              fmt::format("the graph of its input \"{}\"", json.at("input").get<std::string>()));

@@ -9,8 +9,8 @@
 #include <unordered_set>
 
 #include "base/clock.hpp"
-#include "espalier/edit_distance.hpp"
 #include "espalier/error.hpp"
+#include "espalier/graph.hpp"
 #include "espalier/random.hpp"
 #include "models/message/rewrite_model.hpp"
 #include "models/message/transform_reference.hpp"

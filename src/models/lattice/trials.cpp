@@ -1,0 +1,105 @@
+#include "models/lattice/trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "models/lattice/lattice_model.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr double kTrialFireRate = 0.6;
+constexpr std::size_t kDeadSide = 20, kResetSide = 10;
+
+}  // namespace
+
+TrialRunner::TrialRunner(const LatticeModel& model, const TrialOptions& options, const ThreadPool& pool)
+    : model_(model), options_(options), pool_(pool), cell_(model.quick_cell()) {}
+
+Trial TrialRunner::run(std::string name, std::string description, const TrialStage& stage, std::uint64_t steps,
+                       SimulatorOptions simulate, const DeadRectangle* unjudged) const {
+  Board board = stage.start;
+  const std::size_t height = board.height(), width = board.width();
+  simulate.periodic = model_.periodic();
+  simulate.seed = options_.seed;
+  Simulator(cell_, height, width, simulate).run(board, steps, pool_);
+  long right = 0, total = 0;
+  for (int c = 0; c < stage.loss_channels; ++c)
+    for (std::size_t y = 0; y < height; ++y)
+      for (std::size_t x = 0; x < width; ++x) {
+        if (unjudged && y - unjudged->top < unjudged->height && x - unjudged->left < unjudged->width) continue;
+        ++total;
+        right += board.get(y, x, c) == (stage.target[(c * height + y) * width + x] != 0);
+      }
+  return {std::move(name), std::move(description), static_cast<double>(right) / static_cast<double>(total),
+          right == total};
+}
+
+Trial TrialRunner::undisturbed(std::string name, const TrialStage& stage, std::uint64_t steps) const {
+  SimulatorOptions plain;
+  plain.fire_rate = model_.rollout().fire_rate;
+  return run(std::move(name), fmt::format("{} x {}, {} steps", stage.start.height(), stage.start.width(), steps), stage,
+             steps, plain);
+}
+
+void TrialRunner::add_damage_trials(std::vector<Trial>& trials, const TrialStage& stage, std::uint64_t steps) const {
+  const SimulatorOptions plain;
+  const std::size_t height = stage.start.height(), width = stage.start.width();
+  const std::size_t side = std::min({kDeadSide, height / 2, width / 2});
+  DeadRectangle square{(height - side) / 2, (width - side) / 2, side, side, 0, steps};
+  SimulatorOptions dead = plain;
+  dead.dead = {square};
+  dead.dead[0].to = 2 * steps;  // the way round the square is longer than the straight one
+  trials.push_back(run("dead square",
+                       fmt::format("a dead {0} x {0} square; judged outside it; {1} steps", side, 2 * steps), stage,
+                       2 * steps, dead, &square));
+  SimulatorOptions healed = plain;
+  healed.dead = {square};
+  healed.dead[0].to = steps / 2;
+  trials.push_back(
+      run("healing", fmt::format("the square lives again after step {}", steps / 2), stage, steps, healed));
+  SimulatorOptions async = plain;
+  async.fire_rate = kTrialFireRate;
+  trials.push_back(run("asynchronous",
+                       fmt::format("cells update with probability {}; {} steps", kTrialFireRate, 2 * steps), stage,
+                       2 * steps, async));
+  SimulatorOptions reset = plain;
+  reset.random_reset = kResetSide;
+  if (model_.rollout().fire_rate < 1) reset.fire_rate = model_.rollout().fire_rate;
+  trials.push_back(
+      run("resets",
+          fmt::format("a random {0} x {0} square reset at every step, {1} steps", kResetSide, options_.reset_steps),
+          stage, options_.reset_steps, reset));
+}
+
+BitScore compare_boards(const BitBoards& got, const BitBoards& target) {
+  long wrong = 0;
+  for (int y = 0; y < got.height; ++y)
+    for (int x = 0; x < got.width; ++x)
+      for (int c = 0; c < target.channels; ++c)
+        for (int w = 0; w < got.words(); ++w) {
+          const int valid = std::min(64, got.samples - 64 * w);
+          const std::uint64_t mask = valid == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << valid) - 1;
+          wrong += std::popcount((got.bits[got.at(y, x, c) + w] ^ target.bits[target.at(y, x, c) + w]) & mask);
+        }
+  const double total = static_cast<double>(got.samples) * got.height * got.width * target.channels;
+  return {1 - static_cast<double>(wrong) / total, static_cast<double>(wrong) / got.samples, wrong == 0};
+}
+
+std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options, const ThreadPool& pool) {
+  const RolloutOptions& r = m.rollout();
+  const LatticeData data = m.goal().data(r, m.channels(), m.seed());
+  const FireBits fire = draw_fire_bits(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFireStep);
+  const BitBoards out = hard_rollout(harden_folded(m.automaton(), m.parameters().values()),
+                                     m.automaton().options().boundary, data.validation, r.steps, fire, pool);
+  const BitScore score = compare_boards(out, data.validation_target);
+  std::vector<Trial> trials{
+      {"validation", fmt::format("{} boards of {} x {}, {} steps", data.validation.samples, r.height, r.width, r.steps),
+       score.fraction, score.all}};
+  for (Trial& trial : m.goal().trials(m, options, pool)) trials.push_back(std::move(trial));
+  return trials;
+}
+
+}  // namespace espalier

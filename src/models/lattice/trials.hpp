@@ -1,0 +1,36 @@
+// How trials are run: a board, a number of steps, damage, and the share of bits that come out right.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "espalier/simulator.hpp"
+#include "models/lattice/lattice_goal.hpp"
+
+namespace espalier {
+
+// What a trial starts from and compares with, on a board of any size.
+struct TrialStage {
+  Board start;
+  std::vector<std::uint8_t> target;  // [loss channel][y][x]
+  int loss_channels;
+};
+
+class TrialRunner {
+ public:
+  TrialRunner(const LatticeModel& model, const TrialOptions& options, const ThreadPool& pool);
+
+  Trial run(std::string name, std::string description, const TrialStage& stage, std::uint64_t steps,
+            SimulatorOptions simulate, const DeadRectangle* unjudged = nullptr) const;
+  Trial undisturbed(std::string name, const TrialStage& stage, std::uint64_t steps) const;
+  // The published trials of damage: a dead square, healing, asynchronous updates, resets at every step.
+  void add_damage_trials(std::vector<Trial>& trials, const TrialStage& stage, std::uint64_t steps) const;
+
+ private:
+  const LatticeModel& model_;
+  const TrialOptions& options_;
+  const ThreadPool& pool_;
+  Netlist cell_;
+};
+
+}  // namespace espalier
