@@ -6,9 +6,9 @@
 
 #include "espalier/error.hpp"
 #include "espalier/logic_automaton.hpp"
+#include "espalier/netlist.hpp"
 #include "models/lattice/automaton_reference.hpp"
 #include "netlist/cell.hpp"
-#include "espalier/netlist.hpp"
 
 namespace espalier {
 namespace {

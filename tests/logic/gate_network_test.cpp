@@ -7,10 +7,10 @@
 #include <set>
 
 #include "espalier/error.hpp"
+#include "espalier/netlist.hpp"
 #include "logic/each_target.hpp"
 #include "logic/gate_network_reference.hpp"
 #include "logic/harden.hpp"
-#include "espalier/netlist.hpp"
 
 namespace espalier {
 namespace {
