@@ -61,13 +61,24 @@ function(espalier_precompile target kind)
   endif()
 endfunction()
 
+# espalier_source_options(FILE OPTION...): options of one file under src/, which then reads no precompiled headers. A file
+# that was renamed is an error here and not a loss of speed that nobody sees.
+function(espalier_source_options file)
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/${file})
+    message(FATAL_ERROR "src/${file} has options of its own in cmake/compile_options.cmake, but is not there")
+  endif()
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${file} PROPERTIES COMPILE_OPTIONS "${ARGN}"
+    SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # Gate kernels keep fifteen vectors alive: GCC spills half of them unless it schedules for register pressure.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set_source_files_properties(
-    ${PROJECT_SOURCE_DIR}/src/logic/gate_kernels.cpp ${PROJECT_SOURCE_DIR}/src/models/lattice/perceive_tree_kernels.cpp
-    PROPERTIES COMPILE_OPTIONS "-fschedule-insns;-fsched-pressure" SKIP_PRECOMPILE_HEADERS ON)
+  espalier_source_options(logic/gate_kernels.cpp -fschedule-insns -fsched-pressure)
+  espalier_source_options(models/lattice/perceive_tree_kernels.cpp -fschedule-insns -fsched-pressure)
 endif()
-
 # The yardstick of the lattice bench is what a compiler makes of plain loops, fused multiply-adds and all.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/models/lattice/lane_prototype.cpp
-  PROPERTIES COMPILE_OPTIONS "-ffp-contract=fast" SKIP_PRECOMPILE_HEADERS ON)
+espalier_source_options(models/lattice/lane_prototype.cpp -ffp-contract=fast)
+
+# Commands only call the rooms: speed does not depend on how they are compiled, and -O3 of their JSON takes its time.
+file(GLOB commands CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/espalier/*.cpp)
+set_source_files_properties(${commands} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)

@@ -42,13 +42,14 @@ std::string metavar_of(const Field& field) {
   }
 }
 
-// A field's Error says "[name] got ...": on the command line the name is that of a flag.
+// A field's Error says "[name] got ...": on the command line the name is that of the flag.
 void set_from_flag(Field field, const std::string& text) {
   try {
     field.set_text(text);
   } catch (const Error& e) {
-    const std::string what = e.what(), own = "[" + field.name() + "] ";
-    throw UsageError("--" + field.name(), what.starts_with(own) ? what.substr(own.size()) : what);
+    const std::string what = e.what();
+    const std::size_t end = what.starts_with("[") ? what.find("] ") : std::string::npos;
+    throw UsageError("--" + field.name(), end == std::string::npos ? what : what.substr(end + 2));
   }
 }
 

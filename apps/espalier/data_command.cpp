@@ -12,6 +12,7 @@ namespace {
 struct DataFlags {
   SimplifyDataOptions options;
   std::size_t count = 1000;
+  std::uint64_t seed = 0;
   std::string out;
 };
 
@@ -19,7 +20,7 @@ void write_simplify(DataFlags f) {
   check_output("-o", f.out, {});
   f.options.train = f.count;
   f.options.validation = f.options.test = f.options.deep = 0;
-  const SimplifyData data = make_simplify_data(f.options);
+  const SimplifyData data = make_simplify_data(f.options, f.seed);
   std::string text;
   for (const Expression& e : data.train) text += simplify_line(e, data.words) + "\n";
   write_output(f.out, text);
@@ -35,7 +36,7 @@ Command data_command() {
   o.add("depth", f->options.depth, "depth of the deepest expression", 1, 12);
   o.add("max-number", f->options.max_number, "numbers are 0 to this one", 1, 99).alias("most-number");
   o.add("share", f->options.share, "one node for equal subexpressions");
-  o.add("seed", f->options.seed, "seed", 0, 1.8446744073709552e19);
+  o.add("seed", f->seed, "seed", 0, 1.8446744073709552e19);
   o.add("out", f->out, "the file; standard output without it").alias("o").metavar("FILE.jsonl");
   simplify.keeps = f;
   simplify.run = [f] {

@@ -15,14 +15,16 @@ void on_signal(int signal) {
   constexpr char kText[] = "\nstopping at the next good place; once more stops at once\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText, sizeof kText - 1);
   flag.raise();
-  std::signal(signal, SIG_DFL);
+  // A terminal that goes away may say so twice, itself and through its shell; only a person's second signal counts.
+  if (signal != SIGHUP) std::signal(signal, SIG_DFL);
 }
 
 }  // namespace
 
 const StopFlag& interrupt_flag() {
   static const bool installed = [] {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, on_signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+      if (std::signal(signal, on_signal) == SIG_IGN) std::signal(signal, SIG_IGN);  // as under nohup
     return true;
   }();
   (void)installed;

@@ -18,21 +18,12 @@ struct RewriteFlags {
   bool dot = false, check = false, json = false;
 };
 
-int rewrite(const RewriteFlags& f) {
+int rewrite_expression(const RewriteFlags& f) {
   const auto model = load_model_as<RewriteModel>(f.model, "simplify");
   const GraphTransformNet& net = model->net();
-  const bool shares = model->share();
-  Expression input = parse_expression(f.expression);
+  const Expression input = parse_expression(f.expression);
   const std::string expected = to_text(normal_form(input, net.words()));
-  if (shares) input = shared(input);
-  std::vector<Expression> passes{input};
-  bool settled = false;
-  while (passes.size() <= f.max_passes && !settled && !passes.back().nodes.empty()) {
-    Expression next = net.transform(passes.back());
-    if (shares) next = shared(next);
-    settled = to_text(next) == to_text(passes.back());
-    if (!settled) passes.push_back(std::move(next));
-  }
+  const auto [passes, settled] = rewrite(net, input, f.max_passes, model->share());
   const std::string last = to_text(passes.back());
   const bool right = last == expected;
   if (f.json) {
@@ -65,7 +56,7 @@ Command rewrite_command() {
   command.options.add("check", f->check, "compare with the exact engine; exit with 3 when they differ");
   add_json(command.options, f->json);
   command.keeps = f;
-  command.run = [f] { return rewrite(*f); };
+  command.run = [f] { return rewrite_expression(*f); };
   return command;
 }
 

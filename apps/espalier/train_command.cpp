@@ -12,6 +12,8 @@
 namespace espalier::app {
 namespace {
 
+constexpr const char* kDefaultFolder = "runs/TASK-SEED";
+
 struct TrainFlags {
   int threads = 0;
   RunOptions run;
@@ -226,13 +228,16 @@ Command task_command(const Task& task) {
   const auto own = std::make_shared<Own>(task);
   Command command{task.name, task.summary};
   add_run_flags(command.options, own->flags);
-  command.options.add("out", own->flags.run.folder, "run folder (default runs/TASK-SEED)").metavar("DIR");
+  own->flags.run.folder = kDefaultFolder;
+  command.options.add("out", own->flags.run.folder, "run folder").metavar("DIR");
   command.options.add("force", own->flags.run.force, "replace a run that is in the folder");
   command.options.append(own->config.fields());
   command.keeps = own;
   command.run = [own] {
     RunOptions options = own->flags.run;
-    if (options.folder.empty()) options.folder = fmt::format("runs/{}-{}", own->config.task, own->config.seed);
+    if (options.folder.empty()) throw UsageError("--out", "got an empty name, expected a folder");
+    if (options.folder == kDefaultFolder)
+      options.folder = fmt::format("runs/{}-{}", own->config.task, own->config.seed);
     return train(Run::create(own->config, options), own->flags);
   };
   return command;

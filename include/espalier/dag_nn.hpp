@@ -1,28 +1,111 @@
 // A network whose shape is any directed acyclic graph: one weight per edge, a bias and an activation per node.
 //   z_v = b_v + s_v sum_{u->v} w_uv a_u,   a_v = f_v(z_v),   s_v = 1 or 1/sqrt(fan_in(v));  a_v = sample for inputs
 // A batch of B samples runs as B lanes through the same graph. Gradients add up over calls until zero_grad().
+// Example:
+//   DagNN network = DagNN::layered({2, 8, 1}, {.hidden = Activation::kTanh, .seed = 7});
+//   for (int step = 0; step < 1000; ++step) {
+//     const std::span<const float> y = network.forward({0, 0, 0, 1, 1, 0, 1, 1}, 4);  // four samples of two inputs
+//     network.zero_grad();
+//     network.backward_accumulate({y[0] - 0, y[1] - 1, y[2] - 1, y[3] - 0});  // of half the squared error of xor
+//     network.step(0.1f);
+//   }
+//   network.prune_percentile(10);  // ids of what is left stay
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "espalier/dag_topology.hpp"
+#include "espalier/graph.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/thread_pool.hpp"
 
 namespace espalier {
 
-class SafetensorsFile;
-struct DagPlan;
+using NodeId = std::uint32_t;
+using EdgeId = std::uint32_t;
 
-// The calling thread alone: the default wherever a pool may be passed.
-const ThreadPool& this_thread_only();
+// Values are part of the file format.
+enum class NodeKind : std::uint8_t { kInput = 0, kHidden = 1, kOutput = 2 };
+
+inline constexpr std::uint32_t kNoSymbol = 0xFFFFFFFF;
+
+struct DagNode {
+  NodeKind kind = NodeKind::kHidden;
+  Activation activation = Activation::kLinear;
+  std::uint32_t symbol = kNoSymbol;  // Unicode code point of networks made from text
+  std::uint32_t order = 0;           // sources before targets
+  std::vector<EdgeId> in, out;
+};
+
+struct DagEdge {
+  NodeId from, to;
+};
+
+// The shape of a DagNN: nodes and edges with ids that are never reused, and a topological order that is kept
+// up to date edge by edge (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic
+// graphs", 2006). A call that fails changes nothing. Weights live elsewhere.
+class DagTopology {
+ public:
+  const std::map<NodeId, DagNode>& nodes() const { return nodes_; }
+  const std::map<EdgeId, DagEdge>& edges() const { return edges_; }
+  bool has_node(NodeId id) const { return nodes_.contains(id); }
+  bool has_edge(EdgeId id) const { return edges_.contains(id); }
+  const DagNode& node(NodeId id) const;  // Errors for unknown ids
+  const DagEdge& edge(EdgeId id) const;
+  std::optional<EdgeId> find_edge(NodeId from, NodeId to) const;
+
+  NodeId add_node(NodeKind kind, Activation activation, std::uint32_t symbol = kNoSymbol);
+  // Errors: unknown ids, an edge into an input, the same edge twice, an edge that closes a cycle.
+  EdgeId add_edge(NodeId from, NodeId to);
+  void remove_edge(EdgeId id);
+  void remove_node(NodeId id);  // with its edges
+  // Puts a new linear node into the edge: the edge keeps its id and now ends at the node; the second edge,
+  // from the node to the old target, is new.
+  struct Split {
+    NodeId node;
+    EdgeId second;
+  };
+  Split split_edge(EdgeId id);
+
+  // Ids in topological order; equal for equal graphs with equal ids (by level, then by id), inputs first.
+  struct Order {
+    std::vector<NodeId> nodes;
+    std::vector<std::uint32_t> level_starts;  // level 0 is the inputs; [levels + 1]
+  };
+  Order levels() const;
+
+  // For files: ids as they were, and the ids the next additions get.
+  void restore_node(NodeId id, NodeKind kind, Activation activation, std::uint32_t symbol);
+  void restore_edge(EdgeId id, NodeId from, NodeId to);
+  void reserve_ids(NodeId next_node, EdgeId next_edge);
+  NodeId next_node() const { return next_node_; }
+  EdgeId next_edge() const { return next_edge_; }
+
+ private:
+  void check_edge(NodeId from, NodeId to) const;
+  void make_room_in_order(NodeId from, NodeId to);
+  void link(EdgeId id, NodeId from, NodeId to);
+  void unlink(EdgeId id);
+
+  std::map<NodeId, DagNode> nodes_;
+  std::map<EdgeId, DagEdge> edges_;
+  std::unordered_map<std::uint64_t, EdgeId> by_ends_;  // looked up, never walked
+  NodeId next_node_ = 0;
+  EdgeId next_edge_ = 0;
+  std::uint32_t next_order_ = 0;
+};
+
+class SafetensorsFile;
 
 struct DagOptions {
   bool fan_in_scaling = false;
@@ -45,6 +128,8 @@ class DagNN {
  public:
   explicit DagNN(const DagOptions& options = {});
   ~DagNN();
+  DagNN(const DagNN&);
+  DagNN& operator=(const DagNN&);
   DagNN(DagNN&&) noexcept;
   DagNN& operator=(DagNN&&) noexcept;
 
@@ -53,6 +138,9 @@ class DagNN {
   EdgeId add_edge(NodeId from, NodeId to, float weight);
   // layered({4, 8, 1}): inputs, hidden layers, outputs.
   static DagNN layered(std::span<const std::size_t> sizes, const LayeredOptions& options = {});
+  static DagNN layered(std::initializer_list<std::size_t> sizes, const LayeredOptions& options = {}) {
+    return layered(std::span(sizes.begin(), sizes.size()), options);
+  }
   // Nodes 0..nodes-1; those without incoming edges are inputs, those without outgoing ones outputs.
   static DagNN from_edges(std::size_t nodes, std::span<const WeightedEdge> edges, Activation hidden,
                           const DagOptions& options = {});
@@ -73,21 +161,35 @@ class DagNN {
   // --- Running. Samples are rows [B][inputs]; inputs and outputs are ordered by id.
   // The result [B][outputs] stays valid until the next call.
   std::span<const float> forward(std::span<const float> samples, std::size_t batch,
-                                 const ThreadPool& pool = this_thread_only());
+                                 const ThreadPool& pool = calling_thread());
+  std::span<const float> forward(std::initializer_list<float> samples, std::size_t batch,
+                                 const ThreadPool& pool = calling_thread()) {
+    return forward(std::span(samples.begin(), samples.size()), batch, pool);
+  }
 
   // --- The training contract.
-  void zero_grad(const ThreadPool& pool = this_thread_only());
-  // Adds the gradients of the last forward's batch; output_grad is [B][outputs]. Nothing when not training.
-  void backward_accumulate(std::span<const float> output_grad, const ThreadPool& pool = this_thread_only());
-  void step(float lr, const ThreadPool& pool = this_thread_only());  // plain SGD
-  double gradient_norm(const ThreadPool& pool = this_thread_only()) const;
-  double clip_gradients(double max_norm, const ThreadPool& pool = this_thread_only());  // the norm before
+  void zero_grad(const ThreadPool& pool = calling_thread());
+  // Adds the gradients of the last forward's batch; output_grad is [B][outputs]. Nothing when not training. An Error
+  // when the weights or the shape have changed since that forward.
+  void backward_accumulate(std::span<const float> output_grad, const ThreadPool& pool = calling_thread());
+  void backward_accumulate(std::initializer_list<float> output_grad, const ThreadPool& pool = calling_thread()) {
+    backward_accumulate(std::span(output_grad.begin(), output_grad.size()), pool);
+  }
+  void step(float lr, const ThreadPool& pool = calling_thread());  // plain SGD
+  // The global norm of the gradients of all edges and biases there are.
+  double gradient_norm(const ThreadPool& pool = calling_thread()) const;
+  double clip_gradients(double max_norm, const ThreadPool& pool = calling_thread());  // the norm before
+  // Whether any were added since zero_grad(), even if all of them are zero.
   bool has_gradients() const;
+  // One per edge and one bias per hidden or output node, edits not yet in effect included.
   std::size_t num_parameters() const;
   void accumulate_edge_grad(NodeId from, NodeId to, float gradient);
+  // Empty when there is no such edge, or nothing was added to it since zero_grad().
   std::optional<float> edge_grad(NodeId from, NodeId to) const;
+  std::optional<float> bias_grad(NodeId node) const;
   void train(bool on) { training_ = on; }
   bool is_training() const { return training_; }
+  // One step with this batch's gradients alone; those added before are lost.
   [[deprecated("use backward_accumulate, step and zero_grad")]] void backward_and_update(
       std::span<const float> output_grad, float lr);
 
@@ -104,9 +206,11 @@ class DagNN {
   void remove_edge(EdgeId edge);
   void remove_node(NodeId node);
 
-  // Named tensors "bias" and "weight" (in the order the kernels read them). Edits made since the last call are
-  // put in effect first, which moves weights and gradients; pass the optimizer to move its state too.
+  // Named tensors "bias" and "weight" (in the order the kernels read them). Edits take effect at the next call that
+  // needs the flat arrays, which moves weights and gradients; call apply_edits with the optimizer before that to move
+  // its state too.
   Parameters& parameters();
+  const Parameters& parameters() const;  // an Error while edits wait
   void apply_edits(Optimizer* optimizer = nullptr);
   // Where an edge's weight and a node's bias are in the flat arrays of parameters(), until the next edit.
   std::size_t weight_index(EdgeId edge);
@@ -118,25 +222,30 @@ class DagNN {
   void restore_edge(EdgeId id, NodeId from, NodeId to, float weight);
   void reserve_ids(NodeId next_node, EdgeId next_edge);
 
-  // --- Files. Gradients are not kept.
+  // --- Files: tensors "dag.*". Gradients are not kept. The shape alone has ids, kinds, edges and flags; a network made
+  // from it has weights and biases of 0.
   void save(SafetensorsFile& file) const;
   static DagNN load(const SafetensorsFile& file);
+  void save_shape(SafetensorsFile& file) const;
+  static DagNN load_shape(const SafetensorsFile& file);
 
  private:
   struct State;
   float& weight_ref(EdgeId edge);
   float& bias_ref(NodeId node);
-  float* gradient_of(EdgeId edge);  // null for an edge that waits for apply_edits()
+  // Places in the flat arrays; none for what waits for apply_edits().
+  std::optional<std::size_t> place_of_weight(EdgeId edge) const;
+  std::optional<std::size_t> place_of_bias(NodeId node) const;
+  std::optional<float> gradient_at(std::optional<std::size_t> place) const;
+  void forget_gradient(std::optional<std::size_t> place);
   void edited();
   void scale_incoming(NodeId node, std::size_t fan_in_before);
   std::size_t remove_edges(const std::vector<EdgeId>& edges);
-  const DagPlan& plan();
 
   DagOptions options_;
   DagTopology topology_;
   Parameters parameters_;
   bool training_ = true;
-  bool accumulated_ = false;
   std::unique_ptr<State> state_;
 };
 

@@ -1,5 +1,11 @@
 // Graph edit distance: the cheapest way to turn one labelled graph into another by inserting, deleting and
 // relabelling nodes and edges. Exact by branch and bound within a budget; bounds when the budget ends.
+// Example:
+//   const LabelledGraph a{.labels = {"C", "O"}, .edges = {{0, 1, "double"}}};
+//   const LabelledGraph b{.labels = {"C", "N"}, .edges = {{0, 1, "single"}}};
+//   const EditDistanceReport r = edit_distance(a, b, {.max_nodes = 100'000});
+//   const bool two_relabelled = r.exact && r.distance == 2;
+//   const std::string first = to_text(r.edits.at(0));  // relabel node 1 "O" as "N" (1')
 #pragma once
 
 #include <cstdint>
@@ -9,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "espalier/labelled_graph.hpp"
+#include "espalier/graph.hpp"
 #include "espalier/thread_pool.hpp"
 
 namespace espalier {
@@ -22,7 +28,7 @@ struct EditCosts {
 EditCosts edit_costs_from(std::string_view text);
 
 struct EditDistanceOptions {
-  EditCosts costs;
+  EditCosts costs = {};
   std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max();  // of the search tree
   double max_seconds = std::numeric_limits<double>::infinity();
 };
@@ -58,7 +64,7 @@ struct GraphPair {
   const LabelledGraph *first, *second;
 };
 std::vector<EditDistanceReport> edit_distances(std::span<const GraphPair> pairs, const EditDistanceOptions& options,
-                                               const ThreadPool& pool);
+                                               const ThreadPool& pool = calling_thread());
 
 // Weisfeiler-Lehman similarity, 0 to 1: after rounds i = 0 (plain labels) to `rounds` of refinement by the
 // neighbours' labels, the multisets of node labels are compared by Jaccard's index and averaged with weights

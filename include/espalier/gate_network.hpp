@@ -1,15 +1,16 @@
 // A feed-forward network of two-input gates. Its wires are fixed: drawn once from a seed, never trained. What each gate
 // computes is trained: sixteen logits per gate make a mixture of the sixteen gates while training (soft), and the gate
 // with the largest logit afterwards (hard).
-//
+// Example:
+//   const ThreadPool pool;
 //   const GateNetwork network("gates", {unique_wiring(64, 32, Random(1, Purpose::kWiring))});
 //   Parameters parameters;
-//   network.add_parameters(parameters, 5);               // A, a wire, is the likeliest gate at the start
+//   network.add_parameters(parameters, 5);        // A, a wire, is the likeliest gate at the start
 //   SoftGates gates(network);
-//   gates.choose(parameters.values(), {}, pool);         // once per training step
-//   AlignedVector<float> in(64 * 8), values(32 * 8), scratch(network.scratch_rows() * 8), dc(4 * 32);
-//   network.forward(gates.coefficients(), 8, in, values);           // 8 samples at once, a row of lanes per value
-//   ...                                                             // gradients take the place of the outputs
+//   gates.choose(parameters.values(), {}, pool);  // once per training step
+//   AlignedVector<float> in(64 * 8), values(32 * 8), scratch(network.scratch_rows() * 8), dc(32 * 4);
+//   network.forward(gates.coefficients(), 8, in, values);  // eight samples at once, in lanes
+//   for (float& v : values) v = 2 * (v - 1);               // gradients take the place of the outputs
 //   network.backward(gates.coefficients(), 8, in, values, scratch, dc);
 //   gates.backward(dc, parameters.gradients(), pool);
 #pragma once

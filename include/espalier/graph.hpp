@@ -1,26 +1,50 @@
-// A directed graph, built once: neighbours by target (CSR) and by source (CSC), and how the two orders relate.
-// An edge's place in the target order is its number. Edges are sorted by (target, source), so the order in
-// which they were given changes nothing. Labels and weights live with whoever needs them.
+// Graphs: Graph is the shape alone, built once for fast walks both ways; LabelledGraph has texts on nodes and edges, as
+// files do. Networks and the edit distance are made on them.
+// Example:
+//   const Graph path(3, {{0, 1}, {1, 2}});                                  // three nodes in a row
+//   const std::uint32_t before_one = path.sources()[path.in_offsets()[1]];  // 0, the first of the edges into node 1
+//   const std::vector<std::uint32_t> level = dag_levels(path);              // 0, 1, 2
+//   LabelledGraph water{.labels = {"H", "O", "H"}, .edges = {{0, 1, "single"}, {1, 2, "single"}}};
+//   water.check();
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace espalier {
+
+// The activation functions of nodes and layers. Values are part of the file format: append, never renumber.
+enum class Activation : std::uint8_t { kLinear = 0, kRelu = 1, kLeakyRelu = 2, kSigmoid = 3, kTanh = 4 };
+inline constexpr int kNumActivations = 5;
+inline constexpr float kLeak = 0.01f;                // slope of leaky relu below zero
+Activation activation_named(std::string_view name);  // "linear", "relu", "leaky-relu", "sigmoid", "tanh"
+std::string_view name_of(Activation activation);
 
 struct Edge {
   std::uint32_t from = 0, to = 0;
   bool operator==(const Edge&) const = default;
 };
 
+// What to make of an edge that is given more than once: an Error, or as many edges.
+enum class Repeats { kRefuse, kKeep };
+
+// A directed graph: neighbours by target (CSR) and by source (CSC), and how the two orders relate. An edge's place in
+// the target order is its number. Edges are sorted by (target, source), so the order in which they were given changes
+// nothing. Weights live with whoever needs them.
 class Graph {
  public:
   Graph() : in_offsets_(1), out_offsets_(1) {}
-  // Unknown nodes and an edge given twice are Errors. N and E must fit in 32 bits.
-  //   Graph triangle(3, std::vector<Edge>{{0, 1}, {1, 2}, {2, 0}});
-  Graph(std::size_t nodes, std::span<const Edge> edges);
+  // Unknown nodes are Errors. N and E must fit in 32 bits.
+  Graph(std::size_t nodes, std::span<const Edge> edges, Repeats repeats = Repeats::kRefuse);
+  Graph(std::size_t nodes, std::initializer_list<Edge> edges, Repeats repeats = Repeats::kRefuse)
+      : Graph(nodes, std::span(edges.begin(), edges.size()), repeats) {}
+  // targets[u] lists the nodes that u has an edge to, in any order.
+  static Graph from_lists(std::span<const std::vector<std::uint32_t>> targets, Repeats repeats = Repeats::kRefuse);
 
   std::size_t num_nodes() const { return in_offsets_.size() - 1; }
   std::size_t num_edges() const { return sources_.size(); }
@@ -52,5 +76,33 @@ struct GraphBatch {
   std::vector<std::uint32_t> first_node;  // [graphs + 1]
 };
 GraphBatch batch_graphs(std::span<const Graph* const> graphs);
+
+struct LabelledEdge {
+  std::uint32_t from, to;
+  std::string label;
+};
+
+// A graph with text labels on nodes and edges, directed or not.
+struct LabelledGraph {
+  bool directed = false;
+  std::vector<std::string> labels = {};  // of nodes
+  std::vector<LabelledEdge> edges = {};
+
+  // Unknown nodes and an edge given twice (either way round when undirected) are Errors.
+  void check() const;
+};
+
+// {"directed": false, "nodes": [...], "edges": [...]}
+// A node is a label ("C", 7) or {"id": ..., "label": ...}; without ids nodes are numbered from 0. An edge is
+// [from, to], [from, to, label] or {"from": ..., "to": ..., "label": ...}. Labels may be missing.
+LabelledGraph graph_from_json(std::string_view text, const std::string& what);
+std::string graph_to_json(const LabelledGraph& graph);
+
+// GXL (Graph eXchange Language) as the graph benchmark sets use it: the first <graph>, edgemode "directed" or
+// "undirected" (the default); a label is the node's or edge's attributes, "name=value" joined by ";".
+LabelledGraph graph_from_gxl(std::string_view text, const std::string& what);
+
+// By the file's ending: .json, .gxl or .xml.
+LabelledGraph read_graph(const std::string& path);
 
 }  // namespace espalier

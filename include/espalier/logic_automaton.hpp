@@ -2,14 +2,16 @@
 // time, then hardened. A cell sees its 3x3 neighbourhood. Perceive: K small gate networks ("kernels") read the patch of
 // each channel. Update: one gate network reads the cell's own channels and all kernel outputs, and gives the cell's
 // next channels.
-//
+// Example:
+//   const ThreadPool pool;
 //   const Automaton automaton({.channels = 2, .kernels = 4, .perceive = {8, 4, 2}, .update = {16, 8, 4, 2}}, 1);
 //   Parameters parameters;
 //   automaton.add_parameters(parameters, 5);
 //   Rollout rollout(automaton, {.batch = 3, .height = 8, .width = 8, .steps = 10});
+//   const std::vector<float> boards(3 * 2 * 8 * 8), target(3 * 1 * 8 * 8);
 //   rollout.soften(parameters.values(), {}, pool);
-//   rollout.forward(boards, 1, 0, pool);                    // boards: [3][2][8][8]
-//   const double loss = rollout.loss(target, 1, pool);      // target: [3][1][8][8]
+//   rollout.forward(boards, 1, 0, pool);
+//   const double loss = rollout.loss(target, 1, pool);
 //   rollout.backward(pool);
 //   rollout.add_gradients(parameters.gradients(), pool);
 //   const Netlist cell = harden(automaton, parameters.values());

@@ -43,7 +43,4 @@ struct LoadedModel {
 LoadedModel load_model(const std::string& path);
 LoadedModel load_model(const SafetensorsFile& file, const std::string& name);
 
-// Copies the tensors named as the parameters out of a file; shapes must agree and values be finite.
-void load_parameters(Parameters& parameters, const SafetensorsFile& file);
-
 }  // namespace espalier

@@ -31,7 +31,8 @@ class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, std::size_t num_parameters);
 
-  // One update with learning rate lr from parameters.gradients(), which stay as they are.
+  // One update with learning rate lr from parameters.gradients(), which stay as they are. Frozen tensors and their
+  // moments are left alone.
   void step(Parameters& parameters, float lr, const ThreadPool& pool);
 
   const OptimizerOptions& options() const { return options_; }
@@ -46,6 +47,12 @@ class Optimizer {
   std::uint64_t steps_ = 0;
   AlignedVector<float> first_, second_;
 };
+
+// Plain SGD, which needs no state: values -= lr * gradients, for all or for a part of the flat arrays, but for what is
+// frozen.
+void sgd_step(Parameters& parameters, float lr, const ThreadPool& pool = calling_thread());
+void sgd_step(Parameters& parameters, std::size_t begin, std::size_t end, float lr,
+              const ThreadPool& pool = calling_thread());
 
 // How the learning rate moves over the steps of a run: warm-up, then constant, step or cosine.
 enum class ScheduleKind { kConstant, kStep, kCosine };
@@ -62,7 +69,7 @@ struct Schedule {
   float at(std::uint64_t step, std::uint64_t total) const;
 };
 
-// The same numbers in separate plain passes: what the tests compare the fused pass with.
+// The numbers of Optimizer::step in separate plain passes: what the tests compare the fused pass with.
 void reference_step(const OptimizerOptions& options, std::uint64_t step, float lr, std::span<float> values,
                     std::span<const float> gradients, std::span<float> first, std::span<float> second);
 

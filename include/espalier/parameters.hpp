@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "espalier/aligned.hpp"
@@ -13,10 +14,13 @@
 
 namespace espalier {
 
+class SafetensorsFile;
+
 struct TensorInfo {
   std::string name;
   std::vector<std::size_t> shape;
   std::size_t offset, size;  // in floats, within the flat arrays
+  bool frozen = false;
 };
 
 class Parameters {
@@ -38,12 +42,21 @@ class Parameters {
   std::span<float> gradients(std::size_t tensor) { return part<float>(gradients_, tensor); }
   std::span<const float> gradients(std::size_t tensor) const { return part<const float>(gradients_, tensor); }
 
+  // A frozen tensor keeps its values: no optimizer moves it, nor its state, and its gradients count for nothing.
+  void freeze(std::size_t tensor, bool on = true);
+  // body(begin, end) for the parts of [begin, end) of the flat arrays that are not frozen, ascending.
+  template <class Body>
+  void for_trainable(std::size_t begin, std::size_t end, Body&& body) const {
+    for (const auto& [first, last] : trainable_)
+      if (first < end && last > begin) body(first > begin ? first : begin, last < end ? last : end);
+  }
+
   void zero_grad(const ThreadPool& pool);
   // True when any gradient is not zero.
   bool has_gradients() const;
   // Global L2 norm, summed in double in a fixed order.
   double gradient_norm(const ThreadPool& pool) const;
-  // Scales all gradients so that the global norm is at most max_norm; returns the norm before.
+  // Scales all gradients so that the global norm is at most max_norm (0 or more); returns the norm before.
   double clip_gradients(double max_norm, const ThreadPool& pool);
   // Limits every gradient element to [-limit, limit].
   void clip_gradient_values(float limit, const ThreadPool& pool);
@@ -57,9 +70,15 @@ class Parameters {
     return array.subspan(tensors_.at(tensor).offset, tensors_.at(tensor).size);
   }
 
+  void join_trainable();
+
   std::vector<TensorInfo> tensors_;
+  std::vector<std::pair<std::size_t, std::size_t>> trainable_;  // [begin, end), neighbours joined
   AlignedVector<float> values_, gradients_;
 };
+
+// Copies the tensors named as the parameters out of a file; shapes must agree and values be finite.
+void load_parameters(Parameters& parameters, const SafetensorsFile& file);
 
 // How many floats one chunk of a flat pass handles: 64 KiB an array, so that a chunk's arrays stay in L2.
 inline constexpr std::size_t kFlatChunk = 16 * 1024;

@@ -113,4 +113,8 @@ class ThreadPool {
   std::unique_ptr<WorkerThreads> worker_threads_;
 };
 
+// The calling thread alone: the default wherever a pool may be left out, and the pool of work inside a chunk. It has no
+// workers and, being const, can watch no flag: nothing in it ever changes.
+const ThreadPool& calling_thread();
+
 }  // namespace espalier

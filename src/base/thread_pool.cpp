@@ -184,6 +184,11 @@ ThreadPool::ThreadPool(int threads) {
 
 ThreadPool::~ThreadPool() = default;
 
+const ThreadPool& calling_thread() {
+  static const ThreadPool pool(1);
+  return pool;
+}
+
 void ThreadPool::check_stop() const {
   const StopFlag* const stop = watched();
   if (stop && stop->raised() && uninterrupted_.load(std::memory_order_relaxed) == 0) throw Cancelled();

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "bench/signature_hash.hpp"
-#include "espalier/embedding.hpp"
 #include "espalier/message_passing.hpp"
 #include "espalier/safetensors.hpp"
 #include "models/dag/table_objective.hpp"
@@ -82,7 +81,7 @@ void hash_embedding(Hasher& hash, const ThreadPool& pool) {
     embedding.lookup(p, symbols, out, pool);
     hash_floats(hash, out);
     embedding.zero_grad(p, pool);
-    embedding.backward(symbols, numbers(out.size(), step), p.gradients(), pool);
+    embedding.backward(p, symbols, numbers(out.size(), step), p.gradients(), pool);
     embedding.step(p, 0.1f, pool);
   }
   hash_floats(hash, p.values());

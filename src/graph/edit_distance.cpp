@@ -1,65 +1,22 @@
+// The public face of the edit distance: reports, lists of edits, costs from text; and the Weisfeiler-Lehman similarity.
 #include "espalier/edit_distance.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 
 #include "espalier/error.hpp"
 #include "graph/edit_problem.hpp"
-#include "graph/edit_search.hpp"
 
 namespace espalier {
 namespace {
 
 constexpr double kSlack = 1e-9;
 
-EditDistanceReport make_report(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs,
-                               EditSearchResult found) {
-  EditDistanceReport r;
-  r.distance = r.upper = found.upper;
-  r.lower = std::min(found.lower, found.upper);
-  r.exact = r.lower >= r.upper - kSlack;
-  if (r.exact) r.lower = r.upper;
-  r.searched = found.searched;
-  r.edits = edits_of(a, b, costs, found.mapping);
-  r.mapping = std::move(found.mapping);
-  return r;
-}
-
-EditSearchResult bounds_of(const EditProblem& p) {
-  EditSearchResult r;
-  r.lower = assignment_bound(p, r.mapping);
-  if (p.grain > 0) r.lower = std::ceil((r.lower - kSlack) / p.grain) * p.grain;
-  r.upper = improve_mapping(p, r.mapping, p.mapping_cost(r.mapping));
-  return r;
-}
-
-}  // namespace
-
-EditDistanceReport edit_bounds(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs) {
-  const EditProblem p(a, b, costs);
-  return make_report(a, b, costs, bounds_of(p));
-}
-
-EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b, const EditDistanceOptions& options) {
-  const EditProblem p(a, b, options.costs);
-  EditSearchResult found = bounds_of(p);
-  if (std::max(p.a.size, p.b.size) <= kMaxSearchNodes)
-    found = edit_search(p, std::move(found.mapping), found.upper, found.lower, options);
-  return make_report(a, b, options.costs, std::move(found));
-}
-
-std::vector<EditDistanceReport> edit_distances(std::span<const GraphPair> pairs, const EditDistanceOptions& options,
-                                               const ThreadPool& pool) {
-  std::vector<EditDistanceReport> reports(pairs.size());
-  pool.for_chunks(pairs.size(), 1, 1e5, [&](Chunk c) {
-    reports[c.index] = edit_distance(*pairs[c.index].first, *pairs[c.index].second, options);
-  });
-  return reports;
-}
-
+// Every edit of a mapping, in words.
 std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs,
                                 const std::vector<std::int32_t>& mapping) {
   std::vector<GraphEdit> edits;
@@ -141,6 +98,55 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
   return edits;
 }
 
+EditDistanceReport make_report(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs,
+                               EditSearchResult found) {
+  EditDistanceReport r;
+  r.distance = r.upper = found.upper;
+  r.lower = std::min(found.lower, found.upper);
+  r.exact = r.lower >= r.upper - kSlack;
+  if (r.exact) r.lower = r.upper;
+  r.searched = found.searched;
+  r.edits = edits_of(a, b, costs, found.mapping);
+  r.mapping = std::move(found.mapping);
+  return r;
+}
+
+EditSearchResult bounds_of(const EditProblem& p) {
+  EditSearchResult r;
+  r.lower = assignment_bound(p, r.mapping);
+  if (p.grain > 0) r.lower = std::ceil((r.lower - kSlack) / p.grain) * p.grain;
+  r.upper = improve_mapping(p, r.mapping, p.mapping_cost(r.mapping));
+  return r;
+}
+
+}  // namespace
+
+EditDistanceReport edit_bounds(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs) {
+  const EditProblem p(a, b, costs);
+  return make_report(a, b, costs, bounds_of(p));
+}
+
+EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b, const EditDistanceOptions& options) {
+  if (!(options.max_seconds >= 0))
+    fail("edit distance", fmt::format("a budget of {} seconds", options.max_seconds), "0 or more");
+  const EditProblem p(a, b, options.costs);
+  EditSearchResult found = bounds_of(p);
+  if (std::max(p.a.size, p.b.size) <= kMaxSearchNodes)
+    found = edit_search(p, std::move(found.mapping), found.upper, found.lower, options);
+  return make_report(a, b, options.costs, std::move(found));
+}
+
+std::vector<EditDistanceReport> edit_distances(std::span<const GraphPair> pairs, const EditDistanceOptions& options,
+                                               const ThreadPool& pool) {
+  for (const GraphPair& p : pairs)
+    if (!p.first || !p.second) fail("edit distances", "a pair without a graph", "two graphs in every pair");
+  std::vector<EditDistanceReport> reports(pairs.size());
+  pool.for_chunks(pairs.size(), 1, 1e5, [&](Chunk c) {
+    reports[c.index] = edit_distance(*pairs[c.index].first, *pairs[c.index].second, options);
+  });
+  return reports;
+}
+
 std::string to_text(const GraphEdit& e) {
   const auto edge = [](std::int32_t x, std::int32_t y) { return fmt::format("{} - {}", x, y); };
   switch (e.kind) {
@@ -177,6 +183,69 @@ EditCosts edit_costs_from(std::string_view text) {
     *found->second = value;
   }
   return costs;
+}
+
+namespace {
+
+using Colours = std::vector<std::uint32_t>;
+
+// One number per different text, the same for both graphs.
+class Palette {
+ public:
+  std::uint32_t colour(const std::string& text) {
+    return numbers_.emplace(text, static_cast<std::uint32_t>(numbers_.size())).first->second;
+  }
+
+ private:
+  std::map<std::string, std::uint32_t> numbers_;
+};
+
+// A node's new colour: its own, then what it sees along its edges (way, label, colour there), sorted.
+Colours refine(const LabelledGraph& g, const Colours& before, Palette& palette) {
+  std::vector<std::vector<std::string>> seen(before.size());
+  for (const LabelledEdge& e : g.edges) {
+    seen[e.from].push_back(">" + e.label + "\x1f" + std::to_string(before[e.to]));
+    seen[e.to].push_back((g.directed ? "<" : ">") + e.label + "\x1f" + std::to_string(before[e.from]));
+  }
+  Colours after;
+  for (std::size_t v = 0; v < before.size(); ++v) {
+    std::sort(seen[v].begin(), seen[v].end());
+    std::string text = std::to_string(before[v]);
+    for (const std::string& s : seen[v]) text += "\x1e" + s;
+    after.push_back(palette.colour(text));
+  }
+  return after;
+}
+
+double multiset_jaccard(Colours a, Colours b) {
+  if (a.empty() && b.empty()) return 1;
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  Colours common;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(common));
+  return static_cast<double>(common.size()) / static_cast<double>(a.size() + b.size() - common.size());
+}
+
+}  // namespace
+
+double wl_similarity(const LabelledGraph& a, const LabelledGraph& b, int rounds) {
+  if (rounds < 0) fail("wl similarity", fmt::format("{} rounds", rounds), "0 or more");
+  a.check();
+  b.check();
+  Palette labels;
+  Colours x, y;
+  for (const std::string& l : a.labels) x.push_back(labels.colour(l));
+  for (const std::string& l : b.labels) y.push_back(labels.colour(l));
+  double sum = 0, weights = 0;
+  for (int i = 0; i <= rounds; ++i) {
+    const double weight = 1.0 / (1 + i);
+    sum += weight * multiset_jaccard(x, y);
+    weights += weight;
+    Palette palette;
+    x = refine(a, x, palette);
+    y = refine(b, y, palette);
+  }
+  return sum / weights;
 }
 
 }  // namespace espalier

@@ -1,4 +1,5 @@
-// A pair of graphs with labels as numbers, and the cost of what a node mapping does.
+// What the edit distance is computed with: a pair of graphs with labels as numbers, the cost of what a node mapping
+// does, the assignment problem, and the search.
 #pragma once
 
 #include <algorithm>
@@ -48,14 +49,41 @@ struct EditProblem {
   double mapping_cost(const std::vector<std::int32_t>& mapping) const;
 };
 
+// The assignment problem, rows to columns, by shortest augmenting paths (Jonker and Volgenant, 1987). Work space is
+// kept from call to call.
+class AssignmentSolver {
+ public:
+  // Least cost over matchings in which any row and column may stay alone, at cost 0: so positive entries are
+  // never used. cost [rows][columns]; entries above 0 are taken as 0.
+  double solve(const double* cost, std::size_t rows, std::size_t columns, std::vector<std::int32_t>& column_of);
+
+ private:
+  void solve_wide(std::size_t rows, std::size_t columns);
+
+  std::vector<double> matrix_, u_, v_, least_;
+  std::vector<std::int32_t> row_of_, way_;
+  std::vector<char> used_;
+};
+
 // The root's assignment problem: a lower bound of the distance and the mapping it suggests.
 double assignment_bound(const EditProblem& problem, std::vector<std::int32_t>& mapping);
 
 // Exchanges of two images, and of an image for a free node, while they help; small graphs only.
 double improve_mapping(const EditProblem& problem, std::vector<std::int32_t>& mapping, double cost);
 
-// Every edit of a mapping, in words.
-std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs,
-                                const std::vector<std::int32_t>& mapping);
+struct EditSearchResult {
+  std::vector<std::int32_t> mapping;  // the best known
+  double upper = 0;                   // its cost
+  double lower = 0;                   // nothing is cheaper than this
+  std::uint64_t searched = 0;
+};
+
+// Branch and bound over node mappings, depth first.
+// Graphs of at most this many nodes are searched; larger ones keep the bounds they come with.
+inline constexpr std::size_t kMaxSearchNodes = 128;
+
+// Starts from a known mapping and a lower bound; ends with lower == upper unless the budget ran out.
+EditSearchResult edit_search(const EditProblem& problem, std::vector<std::int32_t> mapping, double upper, double lower,
+                             const EditDistanceOptions& options);
 
 }  // namespace espalier

@@ -2,13 +2,11 @@
 // unused one of the second costs its labels, its edges to what is mapped already (exactly) and half the cheapest
 // change of its other edges' labels (the other half is paid at their other end). Its optimum is a lower bound, and
 // its solution a mapping that may lower the upper bound.
-#include "graph/edit_search.hpp"
-
 #include <cmath>
 #include <limits>
 
 #include "base/clock.hpp"
-#include "graph/assignment.hpp"
+#include "graph/edit_problem.hpp"
 
 namespace espalier {
 namespace {

@@ -1,3 +1,4 @@
+// Graphs in memory: names of activations, Graph, levels, batches, the checks of LabelledGraph.
 #include "espalier/graph.hpp"
 
 #include <fmt/format.h>
@@ -6,13 +7,16 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "espalier/error.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr std::string_view kActivationNames[kNumActivations] = {"linear", "relu", "leaky-relu", "sigmoid", "tanh"};
+
+constexpr std::size_t kMaxCount = std::numeric_limits<std::uint32_t>::max() - 1;
 
 // Stable counting sort of `order` by key; offsets [keys+1] come out as the starts of the runs.
 std::vector<std::uint32_t> sort_by(std::span<const std::uint32_t> order, std::size_t keys, auto&& key,
@@ -46,8 +50,16 @@ std::vector<std::uint32_t> find_cycle(const Graph& graph, const std::vector<std:
 
 }  // namespace
 
-Graph::Graph(std::size_t nodes, std::span<const Edge> edges) {
-  if (nodes > kMost || edges.size() > kMost)
+Activation activation_named(std::string_view name) {
+  for (int i = 0; i < kNumActivations; ++i)
+    if (kActivationNames[i] == name) return static_cast<Activation>(i);
+  fail("activation", fmt::format("\"{}\"", name), "linear, relu, leaky-relu, sigmoid or tanh");
+}
+
+std::string_view name_of(Activation activation) { return kActivationNames[static_cast<int>(activation)]; }
+
+Graph::Graph(std::size_t nodes, std::span<const Edge> edges, Repeats repeats) {
+  if (nodes > kMaxCount || edges.size() > kMaxCount)
     fail("graph", fmt::format("{} nodes and {} edges", nodes, edges.size()), "fewer than 2^32 of each");
   for (const Edge& e : edges)
     if (e.from >= nodes || e.to >= nodes)
@@ -61,7 +73,7 @@ Graph::Graph(std::size_t nodes, std::span<const Edge> edges) {
   sources_.resize(edges.size());
   for (std::size_t e = 0; e < edges.size(); ++e) {
     sources_[e] = edges[given_[e]].from;
-    if (e > 0 && edges[given_[e]] == edges[given_[e - 1]])
+    if (repeats == Repeats::kRefuse && e > 0 && edges[given_[e]] == edges[given_[e - 1]])
       fail("graph", fmt::format("the edge from {} to {} twice", sources_[e], edges[given_[e]].to), "every edge once");
   }
   std::iota(order.begin(), order.end(), 0u);
@@ -69,6 +81,14 @@ Graph::Graph(std::size_t nodes, std::span<const Edge> edges) {
       order, nodes, [&](std::uint32_t e) { return sources_[e]; }, out_offsets_);
   targets_.resize(edges.size());
   for (std::size_t k = 0; k < edges.size(); ++k) targets_[k] = edges[given_[out_edges_[k]]].to;
+}
+
+Graph Graph::from_lists(std::span<const std::vector<std::uint32_t>> targets, Repeats repeats) {
+  if (targets.size() > kMaxCount) fail("graph", fmt::format("{} nodes", targets.size()), "fewer than 2^32");
+  std::vector<Edge> edges;
+  for (std::uint32_t u = 0; u < targets.size(); ++u)
+    for (const std::uint32_t v : targets[u]) edges.push_back({u, v});
+  return Graph(targets.size(), edges, repeats);
 }
 
 std::vector<std::uint32_t> dag_levels(const Graph& graph) {
@@ -100,7 +120,7 @@ GraphBatch batch_graphs(std::span<const Graph* const> graphs) {
   std::vector<Edge> edges;
   for (const Graph* g : graphs) {
     const std::uint32_t base = batch.first_node.back();
-    if (g->num_nodes() > kMost - base) fail("batch graphs", "too many nodes", "fewer than 2^32");
+    if (g->num_nodes() > kMaxCount - base) fail("batch graphs", "too many nodes", "fewer than 2^32");
     for (std::uint32_t v = 0; v < g->num_nodes(); ++v)
       for (std::uint32_t e = g->in_offsets()[v]; e < g->in_offsets()[v + 1]; ++e)
         edges.push_back({base + g->sources()[e], base + v});
@@ -108,6 +128,17 @@ GraphBatch batch_graphs(std::span<const Graph* const> graphs) {
   }
   batch.graph = Graph(batch.first_node.back(), edges);
   return batch;
+}
+
+void LabelledGraph::check() const {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  for (const LabelledEdge& e : edges) {
+    if (e.from >= labels.size() || e.to >= labels.size())
+      fail("graph", fmt::format("an edge from {} to {}", e.from, e.to), fmt::format("nodes below {}", labels.size()));
+    const bool turn = !directed && e.from > e.to;
+    if (!seen.emplace(turn ? e.to : e.from, turn ? e.from : e.to).second)
+      fail("graph", fmt::format("the edge {} - {} twice", e.from, e.to), "every edge once");
+  }
 }
 
 }  // namespace espalier

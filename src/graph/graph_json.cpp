@@ -4,8 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "espalier/error.hpp"
-#include "espalier/labelled_graph.hpp"
+#include "espalier/graph.hpp"
 
 namespace espalier {
 namespace {
@@ -26,12 +27,7 @@ LabelledGraph graph_from_json(std::string_view text, const std::string& what) {
   const auto bad = [&](std::string_view got, std::string_view expected) {
     fail("graph json", fmt::format("{} in {}", got, what), expected);
   };
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& e) {
-    bad(fmt::format("a mistake at byte {}", e.byte), "well-formed JSON");
-  }
+  const Json json = parse_json(text, what);
   if (!json.is_object() || !json.contains("nodes") || !json["nodes"].is_array())
     bad("no \"nodes\"", "{\"nodes\": [...], \"edges\": [...]}");
   LabelledGraph graph;

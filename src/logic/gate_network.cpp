@@ -36,13 +36,18 @@ void check_wiring(const std::string& name, const std::vector<Wiring>& layers, in
   }
 }
 
-// Rows that a vector may load and store.
-void check_rows(std::string_view op, const char* what, std::span<const float> rows, std::size_t count,
-                std::size_t lanes) {
-  if (rows.size() < count * lanes)
-    fail(op, fmt::format("{} floats of {}", rows.size(), what), fmt::format("{} rows of {}", count, lanes));
-  if (reinterpret_cast<std::uintptr_t>(rows.data()) % kVectorBytes)
-    fail(op, fmt::format("{} that are not aligned", what), "rows as in an AlignedVector");
+[[noreturn, gnu::noinline, gnu::cold]] void refuse_rows(std::string_view op, const char* what, std::size_t size,
+                                                        std::size_t count, std::size_t lanes) {
+  if (size < count * lanes)
+    fail(op, fmt::format("{} floats of {}", size, what), fmt::format("{} rows of {}", count, lanes));
+  fail(op, fmt::format("{} that are not aligned", what), "rows as in an AlignedVector");
+}
+
+// Rows that a vector may load and store; checked for every block of lanes, so it must cost next to nothing.
+inline void check_rows(std::string_view op, const char* what, std::span<const float> rows, std::size_t count,
+                       std::size_t lanes) {
+  if (rows.size() < count * lanes || reinterpret_cast<std::uintptr_t>(rows.data()) % kVectorBytes) [[unlikely]]
+    refuse_rows(op, what, rows.size(), count, lanes);
 }
 
 void check_logits(std::string_view op, std::span<const float> logits, int gates) {

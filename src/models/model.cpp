@@ -76,18 +76,4 @@ LoadedModel load_model(const SafetensorsFile& file, const std::string& name) {
   return loaded;
 }
 
-void load_parameters(Parameters& parameters, const SafetensorsFile& file) {
-  for (std::size_t i = 0; i < parameters.tensors().size(); ++i) {
-    const TensorInfo& t = parameters.tensors()[i];
-    const StoredTensor& stored = file.tensor(t.name);
-    if (stored.shape != t.shape)
-      fail("load model", fmt::format("shape [{}] for \"{}\"", fmt::join(stored.shape, ", "), t.name),
-           fmt::format("[{}]", fmt::join(t.shape, ", ")));
-    const std::vector<float> values = file.floats(t.name);
-    std::copy(values.begin(), values.end(), parameters.values(i).begin());
-    for (const float v : values)
-      if (!std::isfinite(v)) fail("load model", fmt::format("{} in \"{}\"", v, t.name), "finite numbers");
-  }
-}
-
 }  // namespace espalier

@@ -90,6 +90,14 @@ void check_notes(const SafetensorsFile& file, const CheckpointNotes& expected) {
   if (file.meta("config_hash") != expected.config_hash)
     fail("resume", "a checkpoint that was made with another config.json", "one made with this config",
          "restore config.json, or start anew");
+  // Names follow from the config, so only what is in the files can differ.
+  const Json before = parse_json(file.meta("inputs"), "the inputs of a checkpoint");
+  if (before.size() != expected.inputs.size())
+    fail("restore checkpoint", fmt::format("{} data files", before.size()), fmt::format("{}", expected.inputs.size()));
+  for (std::size_t i = 0; i < expected.inputs.size(); ++i)
+    if (before[i].at(1) != expected.inputs[i].second)
+      fail("resume", fmt::format("data that have changed since the checkpoint was made: {}", expected.inputs[i].first),
+           "the file this run began with", "restore it, or start a new run");
 }
 
 }  // namespace
@@ -119,19 +127,16 @@ SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes) 
   file.metadata["format"] = kFormat;
   file.metadata["state"] = state.dump();
   file.metadata["config_hash"] = notes.config_hash;
-  file.metadata["inputs_hash"] = notes.inputs_hash;
+  file.metadata["inputs"] = Json(notes.inputs).dump(-1, ' ', false, Json::error_handler_t::replace);
   file.metadata[kSeal] = seal_of(file);
   return file;
 }
 
 bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const CheckpointNotes& expected) {
-  check_notes(file, expected);
-  if (file.meta("inputs_hash") != expected.inputs_hash)
-    fail("resume", "data files that have changed since the checkpoint was made", "the files this run began with",
-         "restore them, or start a new run");
   Parameters& p = trainer.objective().parameters();
   Optimizer& optimizer = trainer.optimizer();
   try {
+    check_notes(file, expected);
     const Json state = parse_json(file.meta("state"), "the state of a checkpoint");
     TrainState s;
     s.step = count_from(state, "step");

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "espalier/safetensors.hpp"
 #include "espalier/trainer.hpp"
@@ -10,8 +12,9 @@ namespace espalier {
 
 struct CheckpointNotes {
   bool finished = false;    // a run with nothing left to do
-  std::string config_hash;  // of the run's settings ...
-  std::string inputs_hash;  // ... and of the files its data come from
+  std::string config_hash;  // of the run's settings
+  // The files its data come from, and a hash of each.
+  std::vector<std::pair<std::string, std::string>> inputs = {};
 };
 
 // Weights, best weights, optimizer moments, the objective's state, counters.

@@ -59,7 +59,13 @@ RunConfig RunConfig::parse(std::string_view text, const std::string& what, std::
     fail("config", fmt::format("{} without a \"task\"", what), "an object with the name of a task");
   const auto name = config["task"].get<std::string>();
   const auto task = std::ranges::find_if(tasks, [&](const Task& t) { return t.name == name; });
-  if (task == tasks.end()) fail("config", fmt::format("the task \"{}\" in {}", name, what), "a task of this version");
+  if (task == tasks.end()) {
+    std::vector<std::string> names;
+    for (const Task& t : tasks) names.push_back(t.name);
+    const std::string nearest = nearest_word(name, names);
+    fail("config", fmt::format("the task \"{}\" in {}", name, what), "a task of this version",
+         nearest.empty() ? "" : fmt::format("did you mean {}?", nearest));
+  }
   RunConfig result(*task);
   Fields fields = result.fields();
   for (const auto& [key, value] : config.items())

@@ -20,11 +20,12 @@ constexpr const char* kConfig = "config.json";
 constexpr const char* kMetrics = "metrics.csv";
 constexpr const char* kCheckpoint = "checkpoint.safetensors";
 constexpr const char* kPrevious = "checkpoint-previous.safetensors";
+constexpr const char* kNext = "checkpoint-next.safetensors";  // while it is being written
 constexpr const char* kLock = "lock";
 constexpr const char* kSeeds = "seeds.csv";
 // All that a run writes but its config and its lock.
-constexpr const char* kMade[] = {kCheckpoint, kPrevious,   "model.safetensors", kMetrics,
-                                 "loss.svg",  "gates.svg", "growth.gif",        kSeeds};
+constexpr const char* kMade[] = {kCheckpoint, kPrevious,    kNext, "model.safetensors", kMetrics, "loss.svg",
+                                 "gates.svg", "growth.gif", kSeeds};
 
 std::string host_name() {
   char name[256] = {};
@@ -205,12 +206,16 @@ void RunFolder::trim_metrics(std::uint64_t step) const {
 }
 
 void RunFolder::write_checkpoint(const SafetensorsFile& checkpoint) const {
-  const std::string now = file(kCheckpoint), before = file(kPrevious);
+  // The new one is whole and on disk before the old ones move up: a kill in a long write leaves two generations.
+  const std::string now = file(kCheckpoint), before = file(kPrevious), next = file(kNext);
+  write_safetensors(next, checkpoint);
   std::error_code ignored;
   fs::remove(before, ignored);
   fs::create_hard_link(now, before, ignored);  // none at the first checkpoint
-  write_safetensors(now, checkpoint);
+  fs::rename(next, now);
 }
+
+void RunFolder::drop_checkpoint() const { fs::rename(file(kPrevious), file(kCheckpoint)); }
 
 std::optional<std::string> RunFolder::checkpoint() const {
   return fs::exists(file(kCheckpoint)) ? std::optional(file(kCheckpoint)) : std::nullopt;

@@ -51,6 +51,7 @@ class RunFolder {
   void write_checkpoint(const SafetensorsFile& checkpoint) const;
   std::optional<std::string> checkpoint() const;           // its path, when there is one ...
   std::optional<std::string> previous_checkpoint() const;  // ... and that of the one before
+  void drop_checkpoint() const;                            // a damaged one: the one before takes its place
 
  private:
   RunFolder(std::string path, std::string config, std::shared_ptr<FolderLock> lock);

@@ -13,14 +13,13 @@
 namespace espalier {
 namespace {
 
-std::string hash_of_inputs(const std::vector<std::string>& files) {
-  if (files.empty()) return {};
-  Hasher hash;
+std::vector<std::pair<std::string, std::string>> hash_inputs(const std::vector<std::string>& files) {
+  std::vector<std::pair<std::string, std::string>> hashes;
   for (const std::string& file : files) {
     const std::vector<std::byte> bytes = read_bytes(file);
-    hash.add(bytes.data(), bytes.size());
+    hashes.emplace_back(file, Hasher().add(bytes.data(), bytes.size()).hex());
   }
-  return hash.hex();
+  return hashes;
 }
 
 }  // namespace
@@ -102,7 +101,7 @@ Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, 
       options_(options),
       pool_(pool),
       emit_(std::move(emit)),
-      inputs_hash_(folder_ ? hash_of_inputs(config.options().input_files()) : std::string()),
+      inputs_(hash_inputs(folder_ ? config.options().input_files() : std::vector<std::string>())),
       objective_(objective ? std::move(objective) : config.make_objective()),
       trainer_(std::make_unique<Trainer>(*objective_, config.train, pool)) {
   if (folder_) restore();
@@ -112,7 +111,7 @@ Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, 
 CheckpointNotes Session::notes(bool finished) const {
   RunConfig same = config_;
   same.train.steps = 0;  // a run may be given more steps than it began with
-  return {finished, Hasher().add(same.text()).hex(), inputs_hash_};
+  return {finished, Hasher().add(same.text()).hex(), inputs_};
 }
 
 // A damaged checkpoint is not the end: the one before it leads to the same bits.
@@ -125,14 +124,16 @@ void Session::restore() {
       const auto previous = folder_->previous_checkpoint();
       if (!previous) throw;
       finished_ = restore_checkpoint(*trainer_, read_safetensors(*previous), expected);
+      folder_->drop_checkpoint();  // or it would be kept as the previous one, and the good one be gone
       emit_({.kind = RunEvent::Kind::kMessage,
              .seed = config_.seed,
              .text = fmt::format("{} cannot be used ({}); going on from the checkpoint before it, step {}", *path,
                                  error.what(), trainer_->state().step)});
     }
   }
-  if (trainer_->state().step < config_.train.steps && finished_ &&
-      !(config_.train.until_solved && trainer_->state().best.solved) && !config_.train.patience)
+  const TrainState& s = trainer_->state();
+  const TrainOptions& o = config_.train;
+  if (s.step < o.steps && !(o.until_solved && s.best.solved) && !(o.patience && s.evaluations_since_best >= o.patience))
     finished_ = false;  // given more steps
   folder_->trim_metrics(trainer_->state().step);
 }

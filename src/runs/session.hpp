@@ -60,7 +60,7 @@ class Session {
   RunOptions options_;
   ThreadPool& pool_;
   RunListener emit_;
-  std::string inputs_hash_;
+  std::vector<std::pair<std::string, std::string>> inputs_;  // files and their hashes
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<Trainer> trainer_;
   bool finished_ = false;

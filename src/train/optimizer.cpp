@@ -63,11 +63,30 @@ void Optimizer::step(Parameters& parameters, float lr, const ThreadPool& pool) {
   float* w = parameters.values().data();
   const float* g = parameters.gradients().data();
   pool.for_chunks(first_.size(), kFlatChunk, 0.4, [&](Chunk c) {
-    const std::size_t n = c.end - c.begin;
-    if (options_.kind == OptimizerKind::kAdamW)
-      adamw_kernel(u, n, w + c.begin, g + c.begin, &first_[c.begin], &second_[c.begin]);
-    else
-      sgd_kernel(u, n, w + c.begin, g + c.begin, &first_[c.begin]);
+    parameters.for_trainable(c.begin, c.end, [&](std::size_t begin, std::size_t end) {
+      if (options_.kind == OptimizerKind::kAdamW)
+        adamw_kernel(u, end - begin, w + begin, g + begin, &first_[begin], &second_[begin]);
+      else
+        sgd_kernel(u, end - begin, w + begin, g + begin, &first_[begin]);
+    });
+  });
+}
+
+void sgd_step(Parameters& parameters, float lr, const ThreadPool& pool) {
+  sgd_step(parameters, 0, parameters.num_parameters(), lr, pool);
+}
+
+void sgd_step(Parameters& parameters, std::size_t begin, std::size_t end, float lr, const ThreadPool& pool) {
+  if (!std::isfinite(lr)) fail("sgd step", fmt::format("a learning rate of {}", lr), "a finite number");
+  if (begin > end || end > parameters.num_parameters())
+    fail("sgd step", fmt::format("parameters {} to {}", begin, end),
+         fmt::format("a part of {}", parameters.num_parameters()));
+  float* values = parameters.values().data();
+  const float* gradients = parameters.gradients().data();
+  parameters.for_trainable(begin, end, [&](std::size_t first, std::size_t last) {
+    pool.for_chunks(last - first, kFlatChunk, 0.3, [&](Chunk c) {
+      for (std::size_t i = first + c.begin; i < first + c.end; ++i) values[i] -= lr * gradients[i];
+    });
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/hash.hpp"
 #include "espalier/error.hpp"
+#include "espalier/safetensors.hpp"
 #include "flat_kernels.hpp"
 
 namespace espalier {
@@ -31,7 +32,26 @@ std::size_t Parameters::add(std::string name, std::vector<std::size_t> shape) {
   tensors_.push_back({std::move(name), std::move(shape), values_.size(), size});
   values_.resize(values_.size() + size);
   gradients_.resize(values_.size());
+  join_trainable();
   return tensors_.size() - 1;
+}
+
+void Parameters::freeze(std::size_t tensor, bool on) {
+  if (tensor >= tensors_.size())
+    fail("freeze", fmt::format("tensor {}", tensor), fmt::format("one of {}", tensors_.size()));
+  tensors_[tensor].frozen = on;
+  join_trainable();
+}
+
+void Parameters::join_trainable() {
+  trainable_.clear();
+  for (const TensorInfo& t : tensors_) {
+    if (t.frozen || t.size == 0) continue;
+    if (!trainable_.empty() && trainable_.back().second == t.offset)
+      trainable_.back().second += t.size;
+    else
+      trainable_.emplace_back(t.offset, t.offset + t.size);
+  }
 }
 
 std::size_t Parameters::find(std::string_view name) const {
@@ -49,18 +69,29 @@ void Parameters::zero_grad(const ThreadPool& pool) {
 }
 
 bool Parameters::has_gradients() const {
-  return std::any_of(gradients_.begin(), gradients_.end(), [](float g) { return g != 0; });
+  bool any = false;
+  for_trainable(0, gradients_.size(), [&](std::size_t begin, std::size_t end) {
+    any = any || std::any_of(&gradients_[begin], &gradients_[begin] + (end - begin), [](float g) { return g != 0; });
+  });
+  return any;
 }
 
 double Parameters::gradient_norm(const ThreadPool& pool) const {
   const double squares = pool.reduce(
       gradients_.size(), kFlatChunk, 0.2, 0.0,
-      [&](Chunk c) { return sum_of_squares_kernel(c.end - c.begin, &gradients_[c.begin]); },
+      [&](Chunk c) {
+        double sum = 0;
+        for_trainable(c.begin, c.end, [&](std::size_t begin, std::size_t end) {
+          sum += sum_of_squares_kernel(end - begin, &gradients_[begin]);
+        });
+        return sum;
+      },
       [](double& a, const double& b) { a += b; });
   return std::sqrt(squares);
 }
 
 double Parameters::clip_gradients(double max_norm, const ThreadPool& pool) {
+  if (!(max_norm >= 0)) fail("clip gradients", fmt::format("a norm of {}", max_norm), "0 or more");
   const double norm = gradient_norm(pool);
   if (norm > max_norm) {
     const auto scale = static_cast<float>(max_norm / norm);
@@ -72,6 +103,7 @@ double Parameters::clip_gradients(double max_norm, const ThreadPool& pool) {
 }
 
 void Parameters::clip_gradient_values(float limit, const ThreadPool& pool) {
+  if (!(limit >= 0)) fail("clip gradient values", fmt::format("a limit of {}", limit), "0 or more");
   pool.for_chunks(gradients_.size(), kFlatChunk, 0.2, [&](Chunk c) {
     for (std::size_t i = c.begin; i < c.end; ++i) gradients_[i] = std::clamp(gradients_[i], -limit, limit);
   });
@@ -105,6 +137,20 @@ void GradientSlots::add_to(std::span<float> total, const ThreadPool& pool) const
   pool.for_chunks(floats_, kReduceChunk, cost, [&](Chunk c) {
     add_tree_kernel(slots_, stride_, c.end - c.begin, &data_[c.begin], &total[c.begin]);
   });
+}
+
+void load_parameters(Parameters& parameters, const SafetensorsFile& file) {
+  for (std::size_t i = 0; i < parameters.tensors().size(); ++i) {
+    const TensorInfo& t = parameters.tensors()[i];
+    const StoredTensor& stored = file.tensor(t.name);
+    if (stored.shape != t.shape)
+      fail("load model", fmt::format("shape [{}] for \"{}\"", fmt::join(stored.shape, ", "), t.name),
+           fmt::format("[{}]", fmt::join(t.shape, ", ")));
+    const std::vector<float> values = file.floats(t.name);
+    std::copy(values.begin(), values.end(), parameters.values(i).begin());
+    for (const float v : values)
+      if (!std::isfinite(v)) fail("load model", fmt::format("{} in \"{}\"", v, t.name), "finite numbers");
+  }
 }
 
 }  // namespace espalier

@@ -13,7 +13,7 @@ const std::string& simplify_model() {
   static const std::string path = [] {
     const Ended e = run({"train",
                          "simplify",
-                         "--epochs",
+                         "--train-steps",
                          "250",
                          "--train-examples",
                          "1500",
@@ -46,7 +46,7 @@ const std::string& table_model() {
     write(folder / "train.csv",
           "size,colour,kind\n1,red,a\n2,red,a\n1.5,blue,a\n1.2,blue,a\n9,red,b\n8,blue,b\n8.5,red,b\n9.5,blue,b\n"
           "1.1,red,a\n1.9,blue,a\n8.8,red,b\n9.1,blue,b\n");
-    const Ended e = run({"train", "table", "--csv", folder / "train.csv", "--target", "kind", "--epochs", "100",
+    const Ended e = run({"train", "table", "--csv", folder / "train.csv", "--target", "kind", "--train-steps", "100",
                          "--quiet", "--out", folder / "run"});
     EXPECT_EQ(e.exit_code, 0) << e.err;
     return folder / "run/model.safetensors";
@@ -70,7 +70,7 @@ TEST(Rewrite, PrintsEveryPassToTheFixedPointAndChecks) {
 TEST(Rewrite, AWrongModelIsToldBy_Check) {
   const TempFolder folder;
   const Ended trained =
-      run({"train", "simplify", "--epochs", "1", "--train-examples", "50", "--validation-examples", "5",
+      run({"train", "simplify", "--train-steps", "1", "--train-examples", "50", "--validation-examples", "5",
            "--test-examples", "0", "--deep-examples", "0", "--depth", "2", "--quiet", "--out", folder / "run"});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   const Ended e =
@@ -107,7 +107,7 @@ TEST(Rewrite, MistakesAreOneLineWithTheirPlace) {
   expect_one_line(run({"rewrite", simplify_model(), "(+ wombat 0)"}), 1, {"wombat"});  // a label never seen
   expect_one_line(run({"rewrite", simplify_model(), ""}), 1, {});
   expect_one_line(run({"rewrite", "/nowhere", "x"}), 1, {"/nowhere"});
-  expect_one_line(run({"rewrite", table_model(), "x"}), 1, {"table", "simplify"});
+  expect_one_line(run({"rewrite", table_model(), "x"}), 1, {"table network", "rewrite network", "simplify"});
 }
 
 TEST(Predict, SaysTheClassAndItsProbabilities) {
@@ -133,7 +133,7 @@ TEST(Predict, AnUnseenWordIsNoughtsAndAMissingColumnIsAnError) {
   expect_one_line(run({"predict", table_model(), folder / "ragged.csv"}), 1, {"line 3"});
   write(folder / "empty.csv", "");
   expect_one_line(run({"predict", table_model(), folder / "empty.csv"}), 1, {"empty.csv"});
-  expect_one_line(run({"predict", simplify_model(), folder / "missing.csv"}), 1, {"simplify", "table"});
+  expect_one_line(run({"predict", simplify_model(), folder / "missing.csv"}), 1, {"rewrite network", "table"});
 }
 
 struct GraphFiles {
@@ -219,7 +219,7 @@ TEST(Data, LinesAreWrittenReadBackAndTrainedOn) {
                   data,
                   "--depth",
                   "3",
-                  "--epochs",
+                  "--train-steps",
                   "3",
                   "--validation-examples",
                   "20",
@@ -236,7 +236,7 @@ TEST(Data, LinesAreWrittenReadBackAndTrainedOn) {
   };
   const Ended trained = train(file, "run");
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_EQ(trained.json().at("simplify").at("test").at("examples"), 20);
+  EXPECT_EQ(trained.json().at("report").at("test").at("examples"), 20);
 
   write(folder / "bad.jsonl", text_of(file).substr(0, text_of(file).find('\n') + 1) + "{\"input\": \n");
   expect_one_line(train(folder / "bad.jsonl", "bad"), 1, {"line 2"});
@@ -244,7 +244,7 @@ TEST(Data, LinesAreWrittenReadBackAndTrainedOn) {
                                 "\n");
   expect_one_line(train(folder / "other.jsonl", "other"), 1, {"line 1", "\"q\""});
   write(folder / "few.jsonl", text_of(file).substr(0, text_of(file).find('\n') + 1));
-  expect_one_line(train(folder / "few.jsonl", "few"), 1, {"1 different", "--test-examples"});
+  expect_one_line(train(folder / "few.jsonl", "few"), 1, {"1 different", "test"});
   expect_one_line(train("/nowhere.jsonl", "none"), 1, {"/nowhere.jsonl"});
 }
 

@@ -16,7 +16,7 @@ TEST(LatticeInput, IsRefusedBeforeAnyWork) {
   std::ofstream(folder / "ragged.txt") << "....\n..\n";
   const std::string letter = ESPALIER_SOURCE_DIR "/data/targets/letter-g-16.txt";
   const Refused all[] = {
-      {{"pattern"}, 1, {"no target", "--target FILE"}},
+      {{"pattern"}, 1, {"no target", "as target"}},
       {{"pattern", "--target", folder / "absent.txt"}, 1, {"absent.txt"}},
       {{"pattern", "--target", folder / "letters.txt"}, 1, {"'?'", "line 2, column 2"}},
       {{"pattern", "--target", folder / "ragged.txt"}, 1, {"line 2", "expected 4"}},
@@ -27,14 +27,14 @@ TEST(LatticeInput, IsRefusedBeforeAnyWork) {
       {{"checkerboard", "--update", "256,8,1"}, 1, {"a last layer of 8 gates"}},
       {{"checkerboard", "--update", "16,8"}, 1, {"264 -> 16"}},
       {{"checkerboard", "--update", "1000000,8"}, 1, {"number of pairs"}},
-      {{"checkerboard", "--update", "8x0"}, 1, {"whole numbers"}},
-      {{"checkerboard", "--update", ""}, 1, {"layers"}},
+      {{"checkerboard", "--update", "8x0"}, 2, {"--update: got \"0\" in \"8x0\"", "whole numbers"}},
+      {{"checkerboard", "--update", ""}, 2, {"--update"}},
       {{"lizard", "--perceive", "9,4"}, 1, {"a first layer of 8 gates"}},
       {{"checkerboard", "--height", "0"}, 1, {"grids of 0 x 16"}},
       {{"checkerboard", "--height", "100000", "--width", "100000"}, 1, {"100000 x 100000", "cells in all"}},
       {{"checkerboard", "--height", "8192", "--width", "4096"}, 1, {"at most 16 GiB"}},
       {{"letter", "--seed-row", "3"}, 1, {"both a row and a column"}},
-      {{"checkerboard", "--update", "256x100000000,8"}, 1, {"from 1 to 1000000"}},
+      {{"checkerboard", "--update", "256x100000000,8"}, 2, {"from 1 to 1000000"}},
       {{"checkerboard", "--seed", "-1"}, 2, {"--seed", "-1"}},
       {{"checkerboard", "--steps", "0"}, 2, {"--steps"}},
       {{"life", "--channels", "0"}, 2, {"--channels"}},

@@ -49,6 +49,7 @@ struct Surroundings {
   std::vector<std::pair<std::string, std::string>> environment = {};
   std::string folder = {};  // to run in
   rlim_t file_size_limit = RLIM_INFINITY;
+  int ignored_signal = 0;  // as under nohup
 };
 
 // The program while it runs.
@@ -67,6 +68,7 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
+  pid_t pid() const { return pid_; }
   void send(int signal) const { ::kill(pid_, signal); }
 
   // Until the file is there, the program has ended, or patience has.
@@ -103,6 +105,7 @@ class Running {
     if (!around.folder.empty() && chdir(around.folder.c_str()) != 0) _exit(126);
     const rlimit limit{around.file_size_limit, RLIM_INFINITY};
     if (around.file_size_limit != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(126);
+    if (around.ignored_signal) ::signal(around.ignored_signal, SIG_IGN);
     std::vector<char*> argv{const_cast<char*>(ESPALIER_PROGRAM)};
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);

@@ -5,7 +5,7 @@ namespace espalier {
 namespace {
 
 Arguments small(const Arguments& more) {
-  Arguments all{"train", "checkerboard-small", "--epochs", "6", "--eval-every", "2"};
+  Arguments all{"train", "checkerboard-small", "--train-steps", "6", "--eval-every", "2"};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -15,12 +15,15 @@ TEST(Train, JsonIsOneObjectWithEveryFieldPromised) {
   const Ended e = run(small({"--seed", "3", "--threads", "2", "--json", "--out", folder / "run"}));
   ASSERT_EQ(e.exit_code, 0) << e.err;
   const auto j = e.json();
-  for (const char* field : {"task", "seed", "epochs", "threads", "soft_loss", "hard_loss", "score", "solved", "seconds",
-                            "ms_per_epoch", "num_parameters", "active_gates", "weights_hash", "model", "peak_rss_mb"})
+  for (const char* field :
+       {"task", "seed", "steps", "best_step", "threads", "soft_loss", "validation_loss", "score", "solved", "outcome",
+        "seconds", "ms_per_step", "wall_seconds", "num_parameters", "weights_hash", "model", "peak_rss_mb", "report"})
     EXPECT_TRUE(j.contains(field) && !j.at(field).is_null()) << field;
+  for (const char* field : {"learned", "gates", "active_gates", "live_gates"})
+    EXPECT_TRUE(j.at("report").contains(field)) << field;
   EXPECT_EQ(j.at("task"), "checkerboard-small");
   EXPECT_EQ(j.at("seed"), 3);
-  EXPECT_EQ(j.at("epochs"), 6);
+  EXPECT_EQ(j.at("steps"), 6);
   EXPECT_EQ(j.at("weights_hash").get<std::string>().size(), 32u);
   EXPECT_GT(j.at("peak_rss_mb"), 1);
   EXPECT_EQ(j.at("model"), folder / "run/model.safetensors");
@@ -45,10 +48,10 @@ TEST(Train, TheDefaultFolderIsNamedForTaskAndSeed) {
   EXPECT_TRUE(std::filesystem::exists(folder / "runs/checkerboard-small-9/model.safetensors"));
 }
 
-TEST(Train, TimingTellsTheSharesOfAnEpoch) {
+TEST(Train, TimingTellsTheSharesOfAStep) {
   const TempFolder folder;
   const Ended e = run(small({"--quiet", "--timing", "--json", "--out", folder / "run"}));
-  for (const char* phase : {"forward", "backward", "reduction", "optimizer"})
+  for (const char* phase : {"data", "forward", "backward", "optimizer", "evaluation"})
     EXPECT_NE(e.err.find(phase), std::string::npos) << e.err;
 }
 
@@ -57,7 +60,7 @@ TEST(Train, AnExistingRunIsKeptWithoutForce) {
   const std::string out = folder / "run";
   ASSERT_EQ(run(small({"--quiet", "--out", out})).exit_code, 0);
   const std::string config = text_of(out + "/config.json"), model = text_of(out + "/model.safetensors");
-  expect_one_line(run(small({"--seed", "2", "--quiet", "--out", out})), 1, {"--force", "--resume", out});
+  expect_one_line(run(small({"--seed", "2", "--quiet", "--out", out})), 1, {"holds a run", "resume", "force", out});
   EXPECT_EQ(text_of(out + "/config.json"), config);
   EXPECT_EQ(text_of(out + "/model.safetensors"), model);
   std::ofstream(out + "/notes.txt") << "mine";
@@ -76,7 +79,23 @@ TEST(Train, UnsolvedIsAnExitCodeOnlyWhenAskedFor) {
 
 TEST(Train, AnOptionGivenTwiceMeansItsLastValue) {
   const TempFolder folder;
-  EXPECT_EQ(run(small({"--epochs", "3", "--quiet", "--json", "--out", folder / "run"})).json().at("epochs"), 3);
+  EXPECT_EQ(run(small({"--train-steps", "3", "--quiet", "--json", "--out", folder / "a"})).json().at("steps"), 3);
+}
+
+TEST(Train, EpochsStillMeansTrainingSteps) {
+  const TempFolder folder;
+  EXPECT_EQ(run(small({"--epochs", "3", "--quiet", "--json", "--out", folder / "a"})).json().at("steps"), 3);
+  EXPECT_EQ(run(small({"--epochs=4", "--quiet", "--json", "--out", folder / "b"})).json().at("steps"), 4);
+  const auto config = nlohmann::json::parse(text_of(folder / "b/config.json"));
+  EXPECT_EQ(config.at("train-steps"), 4);
+  EXPECT_FALSE(config.contains("epochs"));
+  // A run that another version began.
+  std::string old = text_of(folder / "a/config.json");
+  old.replace(old.find("train-steps"), 11, "epochs");
+  std::ofstream(folder / "a/config.json") << old;
+  const auto j = run({"train", "--resume", folder / "a", "--quiet", "--json"}).json();
+  EXPECT_EQ(j.at("steps"), 3);
+  EXPECT_EQ(j.at("outcome"), "finished");
 }
 
 TEST(Train, WrongUsageIsOneLineAndExit2) {
@@ -86,14 +105,17 @@ TEST(Train, WrongUsageIsOneLineAndExit2) {
   expect_one_line(run({"train"}, here), 2, {"--list"});
   expect_one_line(run({}, here), 2, {"--help"});
   expect_one_line(run({"trian"}, here), 2, {"trian"});
-  expect_one_line(run(small({"--epochs", "many"}), here), 2, {"--epochs", "many", "whole number"});
-  expect_one_line(run(small({"--epochs", "-5"}), here), 2, {"--epochs", "-5"});
+  expect_one_line(run(small({"--train-steps", "many"}), here), 2, {"--train-steps", "many", "whole number"});
+  expect_one_line(run(small({"--epochs", "-5"}), here), 2, {"--train-steps", "-5"});
   expect_one_line(run(small({"--lr", "fast"}), here), 2, {"--lr", "fast"});
   expect_one_line(run(small({"--optimizer", "magic"}), here), 2, {"--optimizer", "magic", "adamw"});
   expect_one_line(run(small({"--threads", "-3"}), here), 2, {"threads", "-3"});
   expect_one_line(run(small({"--threads", "lots"}), here), 2, {"threads", "lots"});
   expect_one_line(run(small({"--seed", "-1"}), here), 2, {"--seed", "-1"});
   expect_one_line(run(small({"--no-such-option"}), here), 2, {"--no-such-option"});
+  expect_one_line(run(small({"--chanels", "3"}), here), 2, {"--chanels", "did you mean --channels?"});
+  expect_one_line(run(small({"--out", ""}), here), 2, {"--out", "empty name"});
+  expect_one_line(run(small({"more"}), here), 2, {"more"});
   EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "wrong usage left something behind";
 }
 
@@ -101,9 +123,9 @@ TEST(Train, ImpossibleProblemsFailBeforeAnyWorkAndLeaveNoFolder) {
   const TempFolder folder;
   const std::string out = folder / "run";
   expect_one_line(run(small({"--update", "2,2,4", "--out", out})), 1, {"wiring", "hint"});
-  expect_one_line(run(small({"--update", "abc", "--out", out})), 1, {"abc"});
+  expect_one_line(run(small({"--update", "abc", "--out", out})), 2, {"--update", "abc"});
   expect_one_line(run({"train", "life", "--height", "9", "--out", out}), 1, {"3 x 3"});
-  expect_one_line(run({"train", "pattern", "--out", out}), 1, {"--target"});
+  expect_one_line(run({"train", "pattern", "--out", out}), 1, {"target"});
   expect_one_line(run({"train", "pattern", "--target", folder / "none.png", "--out", out}), 1, {"none.png"});
   EXPECT_FALSE(std::filesystem::exists(out));
 }
@@ -127,14 +149,13 @@ TEST(Train, AFolderWithOtherFilesIsLeftAlone) {
   const TempFolder folder;
   std::filesystem::create_directory(folder / "mine");
   for (const char* name : {"model.safetensors", "seeds.csv"}) std::ofstream(folder / "mine/" + name) << "precious";
-  expect_one_line(run(small({"--out", folder / "mine"})), 1, {"other files", "--out", "--force"});
+  expect_one_line(run(small({"--out", folder / "mine"})), 1, {"other files", "another folder", "force"});
   expect_one_line(run(small({"--out", folder / "mine", "--seeds", "2"})), 1, {"other files"});
   for (const char* name : {"model.safetensors", "seeds.csv"})
     EXPECT_EQ(text_of(folder / "mine/" + name), "precious") << name;
   EXPECT_FALSE(std::filesystem::exists(folder / "mine/config.json"));
   std::filesystem::create_directory(folder / "empty");
   EXPECT_EQ(run(small({"--out", folder / "empty"})).exit_code, 0);
-  expect_one_line(run(small({"--out", ""})), 2, {"empty name"});
 }
 
 TEST(Train, OnlyRunsOfOursAreResumed) {
@@ -162,7 +183,7 @@ TEST(Train, DamagedCheckpointsAreRefusedAndKept) {
   std::string flipped = good;
   flipped[good.size() - 40] = static_cast<char>(flipped[good.size() - 40] ^ 1);  // in the weights
   std::ofstream(file, std::ios::binary) << flipped;
-  expect_one_line(run({"train", "--resume", out}), 1, {"hash"});
+  expect_one_line(run({"train", "--resume", out}), 1, {"damaged"});
 }
 
 TEST(Train, ACheckpointOfAnotherConfigIsRefused) {
@@ -177,10 +198,10 @@ TEST(Train, ACheckpointOfAnotherConfigIsRefused) {
 TEST(Train, ALossThatIsNotFiniteStopsAndKeepsTheLastGoodCheckpoint) {
   const TempFolder folder;
   const std::string out = folder / "run";
-  // The decay alone multiplies the weights by about -1e4 a step: they overflow within a dozen epochs.
-  const Ended e = run({"train", "checkerboard-small", "--epochs", "200", "--lr", "1000", "--weight-decay", "10",
+  // The decay alone multiplies the weights by about -1e4 a step: they overflow within a dozen steps.
+  const Ended e = run({"train", "checkerboard-small", "--train-steps", "200", "--lr", "1000", "--weight-decay", "10",
                        "--clip-value", "0", "--checkpoint-every", "1", "--quiet", "--out", out});
-  expect_one_line(e, 1, {"expected a finite number", "--lr", "checkpoint"});
+  expect_one_line(e, 1, {"expected a finite number", "learning rate", "checkpoint"});
   ASSERT_TRUE(std::filesystem::exists(out + "/checkpoint.safetensors"));
   const Ended info = run({"info", out + "/checkpoint.safetensors"});
   EXPECT_EQ(info.exit_code, 0) << info.err;

@@ -160,7 +160,7 @@ TEST(DagNN, IdsGradientsAndOptimizerStateSurviveGrowthAndPruning) {
   Optimizer optimizer({}, n.num_parameters());
   n.forward(random_numbers(1, 24), 8);
   n.backward_accumulate(random_numbers(2, 16));
-  optimizer.step(n.parameters(), 0.01f, this_thread_only());
+  optimizer.step(n.parameters(), 0.01f, calling_thread());
   struct Kept {
     float weight, gradient, first, second;
   };

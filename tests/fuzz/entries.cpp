@@ -8,8 +8,8 @@
 #include "base/pattern.hpp"
 #include "base/rle.hpp"
 #include "espalier/error.hpp"
+#include "espalier/run.hpp"
 #include "espalier/safetensors.hpp"
-#include "runs/config.hpp"
 
 namespace espalier::fuzz {
 namespace {
@@ -111,10 +111,10 @@ void rule(std::span<const std::byte> bytes) {
 
 void config(std::span<const std::byte> bytes) {
   read_or_refuse([&] {
-    const Json parsed = parse_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, "input");
-    train_options(parsed);
-    config_seed(parsed);
-    expect(parse_config(parsed.dump(), "our own output") == parsed, "a checked configuration survives a round trip");
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::string parsed = RunConfig::parse(text, "input", all_tasks()).text();
+    expect(RunConfig::parse(parsed, "our own output", all_tasks()).text() == parsed,
+           "a checked configuration survives a round trip");
   });
 }
 

@@ -253,5 +253,20 @@ TEST(LabelledGraph, GxlAndItsMistakes) {
     EXPECT_THROW(graph_from_gxl(bad, "test"), Error) << bad;
 }
 
+TEST(EditDistance, ArgumentsWithoutMeaningAreRefused) {
+  const LabelledGraph a{.labels = {"x"}}, b{.labels = {"y"}};
+  LabelledGraph directed{.directed = true, .labels = {"x"}};
+  EXPECT_THROW(edit_distance(a, directed), Error);
+  EXPECT_THROW(edit_distance(a, b, {.max_seconds = -1}), Error);
+  EXPECT_THROW(edit_distance(a, b, {.max_seconds = std::nan("")}), Error);
+  EXPECT_THROW(edit_distance(a, b, {.costs = {.node_insert = -1}}), Error);
+  EXPECT_THROW(edit_bounds(a, b, {.edge_delete = std::nan("")}), Error);
+  EXPECT_THROW(wl_similarity(a, b, -1), Error);
+  const GraphPair half[] = {{&a, nullptr}};
+  EXPECT_THROW(edit_distances(half, {}), Error);
+  directed.edges.push_back({0, 1, ""});
+  EXPECT_THROW(wl_similarity(directed, directed), Error);
+}
+
 }  // namespace
 }  // namespace espalier

@@ -98,5 +98,22 @@ TEST(GraphStorage, ABatchIsItsGraphsSideBySide) {
   EXPECT_TRUE(std::ranges::equal(batch.graph.in_offsets(), expected.in_offsets()));
 }
 
+TEST(GraphStorage, AdjacencyListsWithRepeatsRefusedOrKept) {
+  const std::vector<std::vector<std::uint32_t>> lists{{2, 1}, {}, {0}}, repeated{{2, 1, 2}, {}, {0}};
+  const Graph g = Graph::from_lists(lists), expected(3, {{0, 1}, {0, 2}, {2, 0}});
+  EXPECT_TRUE(std::ranges::equal(g.sources(), expected.sources()));
+  EXPECT_TRUE(std::ranges::equal(g.targets(), expected.targets()));
+  EXPECT_NE(message_of([&] { Graph::from_lists(repeated); }).find("from 0 to 2 twice"), std::string::npos);
+  const Graph kept = Graph::from_lists(repeated, Repeats::kKeep);
+  EXPECT_EQ(kept.num_edges(), 4u);
+  EXPECT_EQ(kept.in_degree(2), 2u);
+  EXPECT_EQ(kept.out_degree(0), 3u);
+  EXPECT_TRUE(std::ranges::equal(kept.targets(), std::vector<std::uint32_t>{1, 2, 2, 0}));
+  EXPECT_EQ(dag_levels(Graph::from_lists(std::vector<std::vector<std::uint32_t>>{{1, 1}, {}}, Repeats::kKeep)),
+            (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_THROW(Graph::from_lists(std::vector<std::vector<std::uint32_t>>{{1}}), Error);
+  EXPECT_EQ(Graph(2, {{0, 1}, {0, 1}}, Repeats::kKeep).num_edges(), 2u);
+}
+
 }  // namespace
 }  // namespace espalier

@@ -1,6 +1,8 @@
 // The same bits for any number of threads, for repeated calls, and for pieces of the work.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "base/hash.hpp"
@@ -63,6 +65,35 @@ TEST(RolloutDeterminism, TheSameBitsForAnyThreadCount) {
           for (int repeat = 0; repeat < 2; ++repeat) ASSERT_EQ(p.step(pool), expected) << threads;
         }
       }
+}
+
+// What a group of samples adds to the gradient does not depend on the rest of the batch: beside a board that has
+// nothing to learn, another one has the same gradient as alone.
+TEST(LatticeDeterminism, TheGradientOfASampleDoesNotDependOnItsNeighbours) {
+  constexpr int kCells = 7 * 9, kState = 6 * kCells;
+  const ThreadPool pool(1);
+  Problem two(options(Boundary::kZero), {2, 7, 9, 3, 1.0f}), one(options(Boundary::kZero), {1, 7, 9, 3, 1.0f});
+  Rollout alone(one.automaton, one.rollout), beside(two.automaton, two.rollout);
+  for (int place = 0; place < 2; ++place) {
+    alone.soften(one.parameters.values(), {}, pool);
+    alone.forward(std::span(two.initial).subspan(place * kState, kState), 1, 1, pool);
+    alone.loss(std::span(two.target).subspan(place * 2 * kCells, 2 * kCells), 2, pool);
+    alone.backward(pool);
+    one.parameters.zero_grad(pool);
+    alone.add_gradients(one.parameters.gradients(), pool);
+
+    beside.soften(two.parameters.values(), {}, pool);
+    beside.forward(two.initial, 1, 1, pool);
+    std::vector<float> target = two.target;
+    const std::vector<float> last = beside.state(3);
+    std::copy_n(&last[(1 - place) * kState], 2 * kCells, &target[(1 - place) * 2 * kCells]);
+    beside.loss(target, 2, pool);
+    beside.backward(pool);
+    two.parameters.zero_grad(pool);
+    beside.add_gradients(two.parameters.gradients(), pool);
+    EXPECT_TRUE(one.parameters.has_gradients());
+    EXPECT_TRUE(std::ranges::equal(one.parameters.gradients(), two.parameters.gradients())) << place;
+  }
 }
 
 TEST(LatticeDeterminism, TheGradientOfABlockIsAPureFunction) {

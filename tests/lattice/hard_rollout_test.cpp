@@ -8,8 +8,6 @@
 #include "espalier/simulator.hpp"
 #include "espalier/synth.hpp"
 #include "models/lattice/automaton_reference.hpp"
-#include "models/lattice/lattice_model.hpp"
-#include "runs/config.hpp"
 
 namespace espalier {
 namespace {
@@ -83,47 +81,38 @@ TEST(HardRollout, RefusesACellOfOtherChannels) {
   EXPECT_THROW(hard_rollout(cell, Boundary::kZero, BitBoards(1, 4, 4, 3), 1, {}, ThreadPool(1)), Error);
 }
 
-constexpr int kHeight = 7, kWidth = 70, kSteps = 5;
-
-// A model of the task's shape with random gates.
-LatticeModel random_model(const char* task, Boundary boundary) {
-  const Json config = default_config(find_task(task));
-  LatticeProblem problem = make_lattice_problem(config, 3, "");
-  problem.automaton.boundary = boundary;
-  Automaton automaton(problem.automaton, 3);
-  Parameters parameters;
-  automaton.add_parameters(parameters, 0);
-  const Random random(5, Purpose::kData);
-  std::uint64_t draw = 0;
-  for (float& value : parameters.values()) value = random.normal(draw++);
-  return {config, std::move(problem), std::move(automaton), std::move(parameters)};
-}
-
 TEST(HardSimulation, EqualsTheRolloutOfTheHardenedAutomaton) {
-  for (const char* task : {"life", "checkerboard-small", "checkerboard"})
+  constexpr int kHeight = 7, kWidth = 70, kSteps = 5;
+  const AutomatonOptions shapes[] = {{1, 16, {8, 4, 2, 1}, parse_layers("128x4,64,32,16,8,4,2,1")},
+                                     {4, 4, {8, 4, 2}, parse_layers("32x4,16,8,4")},
+                                     {8, 16, {8, 4, 2}, parse_layers("256x10,128,64,32,16,8,8")}};
+  const ThreadPool pool(1);
+  const Random random(5, Purpose::kData);
+  for (AutomatonOptions shape : shapes)
     for (const Boundary boundary : {Boundary::kPeriodic, Boundary::kZero}) {
-      const LatticeModel model = random_model(task, boundary);
-      const int channels = model.automaton.options().channels;
-      Board start(kHeight, kWidth, channels);
+      shape.boundary = boundary;
+      const Automaton automaton(shape, 3);
+      std::vector<float> logits(static_cast<std::size_t>(automaton.gates()) * kGates);
+      for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = random.normal(i);
+      Board start(kHeight, kWidth, shape.channels);
       start.randomize(11);
-      BitBoards plain(1, kHeight, kWidth, channels);
-      for (int y = 0; y < kHeight; ++y)
-        for (int x = 0; x < kWidth; ++x)
-          for (int c = 0; c < channels; ++c)
-            plain.set(0, y, x, c, start.get(static_cast<std::size_t>(y), static_cast<std::size_t>(x), c));
-      const ThreadPool pool(1);
-      plain =
-          hard_rollout(harden_folded(model.automaton, model.parameters.values()), boundary, plain, kSteps, {}, pool);
-      for (const Netlist& cell : {model.raw_cell(), model.quick_cell(), simplify(model.raw_cell())}) {
+      BitBoards plain(1, kHeight, kWidth, shape.channels);
+      const auto each_bit = [&](auto visit) {
+        for (int y = 0; y < kHeight; ++y)
+          for (int x = 0; x < kWidth; ++x)
+            for (int c = 0; c < shape.channels; ++c) visit(y, x, c);
+      };
+      each_bit([&](int y, int x, int c) { plain.set(0, y, x, c, start.get(y, x, c)); });
+      plain = hard_rollout(harden_folded(automaton, logits), boundary, plain, kSteps, {}, pool);
+      const Netlist raw = harden(automaton, logits);
+      for (const Netlist& cell : {raw, harden_folded(automaton, logits), simplify(raw)}) {
         SimulatorOptions options;
         options.periodic = boundary == Boundary::kPeriodic;
         Board board = start;
         Simulator(cell, kHeight, kWidth, options).run(board, kSteps, pool);
-        for (int y = 0; y < kHeight; ++y)
-          for (int x = 0; x < kWidth; ++x)
-            for (int c = 0; c < channels; ++c)
-              ASSERT_EQ(board.get(static_cast<std::size_t>(y), static_cast<std::size_t>(x), c), plain.get(0, y, x, c))
-                  << task << " " << y << " " << x << " " << c << ", " << cell.gates.size() << " gates";
+        int wrong = 0;
+        each_bit([&](int y, int x, int c) { wrong += board.get(y, x, c) != plain.get(0, y, x, c); });
+        ASSERT_EQ(wrong, 0) << shape.channels << " channels, " << cell.gates.size() << " gates";
       }
     }
 }

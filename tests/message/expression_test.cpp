@@ -12,7 +12,7 @@ namespace espalier {
 namespace {
 
 const Vocabulary& words() {
-  static const Vocabulary w = Vocabulary::arithmetic(9, {"x", "y", "z"});
+  static const Vocabulary w = arithmetic_vocabulary(9, {"x", "y", "z"});
   return w;
 }
 
@@ -75,7 +75,7 @@ TEST(Engine, EveryRule) {
 TEST(Engine, EditsDoWhatThePassDoesOnTreesAndOnSharedGraphs) {
   SimplifyDataOptions o;
   o.train = 4000, o.validation = o.test = 10, o.deep = 300;
-  SimplifyData data = make_simplify_data(o);
+  SimplifyData data = make_simplify_data(o, 0);
   data.train.insert(data.train.end(), data.deep.begin(), data.deep.end());
   std::set<std::uint32_t> used;
   for (const Expression& tree : data.train)
@@ -112,7 +112,7 @@ TEST(Expression, SenselessEditsAreHarmless) {
 TEST(SimplifyData, SetsAreDisjointDistinctAndOfTheDepthPromised) {
   SimplifyDataOptions o;
   o.train = 3000, o.validation = 300, o.test = 500, o.deep = 100, o.depth = 4;
-  const SimplifyData data = make_simplify_data(o);
+  const SimplifyData data = make_simplify_data(o, 0);
   std::set<std::string> all;
   std::size_t deepest = 0;
   for (const auto* part : {&data.train, &data.validation, &data.test})
@@ -126,15 +126,15 @@ TEST(SimplifyData, SetsAreDisjointDistinctAndOfTheDepthPromised) {
     EXPECT_TRUE(all.insert(to_text(e)).second);
     EXPECT_EQ(depth(e), 8u);
   }
-  EXPECT_EQ(to_text(make_simplify_data(o).test.front()), to_text(data.test.front()));
+  EXPECT_EQ(to_text(make_simplify_data(o, 0).test.front()), to_text(data.test.front()));
   o.depth = 1;
-  EXPECT_THROW(make_simplify_data(o), Error);
+  EXPECT_THROW(make_simplify_data(o, 0), Error);
 }
 
 TEST(SimplifyData, LinesThereAndBack) {
   SimplifyDataOptions o;
   o.train = 200, o.validation = o.test = o.deep = 5, o.share = true;
-  const SimplifyData data = make_simplify_data(o);
+  const SimplifyData data = make_simplify_data(o, 0);
   std::string text;
   for (const Expression& e : data.train) text += simplify_line(e, data.words) + "\n";
   const std::vector<Expression> back = read_simplify_lines(text, data.words);

@@ -224,5 +224,54 @@ TEST(OptimizerDeterminism, TheSameBitsForAnyThreadCount) {
   }
 }
 
+TEST(Optimizer, FrozenTensorsAndTheirMomentsStay) {
+  const Oversubscribe more_threads_than_cores;
+  for (const OptimizerOptions& options : all_options()) {
+    // Larger than a chunk, so that frozen parts begin and end inside of chunks.
+    Parameters all = make_parameters(50'000, 1), parts;
+    parts.add("a", {20'001});
+    parts.add("b", {9'999});
+    parts.add("c", {20'000});
+    std::ranges::copy(all.values(), parts.values().begin());
+    draw_gradients(all, 1, 0);
+    std::ranges::copy(all.gradients(), parts.gradients().begin());
+    if (options.clip_norm > 0)  // the norm of what is frozen counts for nothing
+      std::fill_n(all.gradients().begin() + 20'001, 9'999, 0.0f);
+    parts.freeze(1);
+    Optimizer one(options, 50'000), other(options, 50'000);
+    for (int step = 0; step < 3; ++step) {
+      one.step(all, 0.01f, ThreadPool(1));
+      other.step(parts, 0.01f, ThreadPool(3));
+    }
+    const Parameters start = make_parameters(50'000, 1);
+    for (std::size_t i = 0; i < 50'000; ++i) {
+      const bool frozen = i >= 20'001 && i < 30'000;
+      ASSERT_EQ(parts.values()[i], frozen ? start.values()[i] : all.values()[i]) << i;
+      ASSERT_EQ(other.first_moment()[i] == 0.0f, frozen || one.first_moment()[i] == 0.0f) << i;
+    }
+  }
+}
+
+TEST(SgdStep, MovesAllOrAPartButNotWhatIsFrozen) {
+  const Oversubscribe more_threads_than_cores;
+  for (const int threads : kThreadCounts) {
+    const ThreadPool pool(threads);
+    Parameters p;
+    p.add("a", {40'000});
+    p.add("b", {30'000});
+    for (std::size_t i = 0; i < 70'000; ++i) p.gradients()[i] = static_cast<float>(i % 100);
+    sgd_step(p, 0.5f, pool);
+    for (std::size_t i = 0; i < 70'000; ++i) ASSERT_EQ(p.values()[i], -0.5f * static_cast<float>(i % 100));
+    p.freeze(0);
+    sgd_step(p, 39'000, 41'000, 0.5f, pool);
+    for (std::size_t i = 0; i < 70'000; ++i)
+      ASSERT_EQ(p.values()[i], (i >= 40'000 && i < 41'000 ? -1.0f : -0.5f) * static_cast<float>(i % 100)) << i;
+  }
+  Parameters p = make_parameters(10, 1);
+  EXPECT_THROW(sgd_step(p, std::nanf("")), Error);
+  EXPECT_THROW(sgd_step(p, 5, 11, 0.1f), Error);
+  EXPECT_THROW(sgd_step(p, 6, 5, 0.1f), Error);
+}
+
 }  // namespace
 }  // namespace espalier

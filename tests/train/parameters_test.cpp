@@ -167,5 +167,33 @@ TEST(ParametersDeterminism, NormAndClippingGiveTheSameBitsForAnyThreadCount) {
   for (const int threads : kThreadCounts) EXPECT_EQ(run(threads), expected) << threads;
 }
 
+TEST(Parameters, FrozenGradientsCountForNothing) {
+  Parameters p;
+  p.add("a", {3});
+  p.add("b", {2});
+  p.add("c", {4});
+  for (float& g : p.gradients()) g = 2;
+  const ThreadPool pool(1);
+  p.freeze(1);
+  EXPECT_DOUBLE_EQ(p.gradient_norm(pool), std::sqrt(7 * 4.0));
+  p.freeze(0);
+  p.freeze(2);
+  EXPECT_EQ(p.gradient_norm(pool), 0.0);
+  EXPECT_FALSE(p.has_gradients());
+  p.freeze(1, false);
+  EXPECT_TRUE(p.has_gradients());
+  EXPECT_THROW(p.freeze(3), Error);
+}
+
+TEST(Parameters, ClippingRefusesLimitsWithoutMeaning) {
+  Parameters p;
+  p.add("a", {3});
+  const ThreadPool pool(1);
+  for (const float bad : {-1.0f, std::nanf("")}) {
+    EXPECT_THROW(p.clip_gradients(bad, pool), Error);
+    EXPECT_THROW(p.clip_gradient_values(bad, pool), Error);
+  }
+}
+
 }  // namespace
 }  // namespace espalier

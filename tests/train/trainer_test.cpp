@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <chrono>
 #include <map>
+#include <thread>
 
 #include "espalier/error.hpp"
-#include "runs/checkpoint.hpp"
+#include "random_stops.hpp"
 #include "temp_folder.hpp"
 #include "thread_counts.hpp"
 #include "train/toy_objective.hpp"
@@ -17,9 +19,9 @@ namespace {
 
 using testing::HasSubstr;
 
-TrainOptions options(std::uint64_t epochs = 60) {
+TrainOptions options(std::uint64_t steps = 60) {
   TrainOptions o;
-  o.epochs = epochs;
+  o.steps = steps;
   o.eval_every = 7;
   o.optimizer.clip_norm = 5.0f;
   o.schedule = {.kind = ScheduleKind::kCosine, .lr = 0.05, .warmup = 3};
@@ -47,7 +49,7 @@ TEST(Trainer, EvaluatesAsOftenAsAskedAndAtTheEnd) {
   Trainer trainer(toy, options(20), pool);
   std::vector<std::uint64_t> evaluated;
   EXPECT_EQ(trainer.run([&](const Trainer& t, bool due) {
-    if (due) evaluated.push_back(t.state().epoch);
+    if (due) evaluated.push_back(t.state().step);
     return true;
   }),
             Outcome::kFinished);
@@ -63,15 +65,15 @@ TEST(Trainer, GivesUpAfterItsPatience) {
   o.patience = 3;
   Trainer trainer(toy, o, pool);
   EXPECT_EQ(trainer.run(carry_on), Outcome::kHopeless);
-  EXPECT_EQ(trainer.state().epoch, 3u);
+  EXPECT_EQ(trainer.state().step, 3u);
 }
 
 TEST(Trainer, TheWatcherCanInterrupt) {
   const ThreadPool pool(1);
   ToyObjective toy;
   Trainer trainer(toy, options(), pool);
-  EXPECT_EQ(trainer.run([](const Trainer& t, bool) { return t.state().epoch < 5; }), Outcome::kInterrupted);
-  EXPECT_EQ(trainer.state().epoch, 5u);
+  EXPECT_EQ(trainer.run([](const Trainer& t, bool) { return t.state().step < 5; }), Outcome::kInterrupted);
+  EXPECT_EQ(trainer.state().step, 5u);
 }
 
 TEST(Trainer, ALossThatIsNotFiniteStopsBeforeTheWeightsAreTouched) {
@@ -86,8 +88,8 @@ TEST(Trainer, ALossThatIsNotFiniteStopsBeforeTheWeightsAreTouched) {
       return true;
     });
   });
-  EXPECT_THAT(message, HasSubstr("epoch 5"));
-  EXPECT_EQ(trainer.state().epoch, 4u);
+  EXPECT_THAT(message, HasSubstr("step 5"));
+  EXPECT_EQ(trainer.state().step, 4u);
   EXPECT_EQ(toy.parameters().hash(), hash);
 }
 
@@ -126,37 +128,158 @@ TEST(TrainerDeterminism, TheSameBitsForAnyThreadCount) {
   for (const int threads : kThreadCounts) EXPECT_EQ(run(threads), expected) << threads;
 }
 
-TEST(TrainerDeterminism, ResumingAnywhereGivesTheBitsOfAnUninterruptedRun) {
+// The hash of the weights after every step of an unbroken run.
+template <class Toy>
+std::map<std::uint64_t, std::string> unbroken(const TrainOptions& o, std::pair<std::string, std::uint64_t>& last) {
   const ThreadPool pool(1);
-  for (const OptimizerKind kind : {OptimizerKind::kAdamW, OptimizerKind::kSgd}) {
-    TrainOptions o = options(30);
-    o.optimizer.kind = kind;
-    ToyObjective whole;
-    Trainer uninterrupted(whole, o, pool);
-    uninterrupted.run(carry_on);
-    for (const std::uint64_t stop : {1u, 6u, 7u, 20u, 29u, 30u}) {
-      std::vector<std::byte> saved;
-      {
-        ToyObjective toy;
-        Trainer trainer(toy, o, pool);
-        trainer.run([&](const Trainer& t, bool) { return t.state().epoch < stop; });
-        saved = make_checkpoint(trainer, false).serialize();
-      }
-      ToyObjective toy(99);  // other weights, which the checkpoint replaces
-      Trainer trainer(toy, o, pool);
-      EXPECT_FALSE(restore_checkpoint(trainer, SafetensorsFile::parse(saved, "test")));
-      EXPECT_EQ(trainer.state().epoch, stop);
-      // The toy draws its batches from its seed; only its weights come from the checkpoint.
-      ToyObjective same_data;
-      Trainer resumed(same_data, o, pool);
-      restore_checkpoint(resumed, SafetensorsFile::parse(saved, "test"));
-      resumed.run(carry_on);
-      EXPECT_EQ(fingerprint(resumed), fingerprint(uninterrupted)) << stop;
-      EXPECT_EQ(resumed.state().best_values, uninterrupted.state().best_values);
-      EXPECT_EQ(resumed.state().best_epoch, uninterrupted.state().best_epoch);
-      EXPECT_EQ(resumed.state().evaluations_since_best, uninterrupted.state().evaluations_since_best);
+  Toy toy;
+  Trainer trainer(toy, o, pool);
+  std::map<std::uint64_t, std::string> hashes{{0, toy.parameters().hash()}};
+  trainer.run([&](const Trainer& t, bool) {
+    hashes[t.state().step] = toy.parameters().hash();
+    return true;
+  });
+  last = fingerprint(trainer);
+  return hashes;
+}
+
+TEST(TrainerCancelled, AtAnyChunkItGoesOnToTheSameBits) {
+  const TrainOptions o = options(4);  // an evaluation at the beginning and one at the end
+  std::pair<std::string, std::uint64_t> expected;
+  const auto hashes = unbroken<ToyObjective>(o, expected);
+  ThreadPool pool(1);
+  StopFlag stop;
+  pool.watch(&stop);
+  std::uint64_t interrupted = 0;
+  for (std::uint64_t at = 1; at < 100; ++at) {
+    ToyObjective toy;
+    toy.on_chunk = [&](std::uint64_t chunk) {
+      if (chunk == at) stop.raise();
+    };
+    Trainer trainer(toy, o, pool);
+    Outcome outcome = trainer.run(carry_on);
+    if (outcome == Outcome::kInterrupted) {
+      ++interrupted;
+      EXPECT_EQ(toy.parameters().hash(), hashes.at(trainer.state().step)) << "half a step was done";
+      stop.clear();
+      outcome = trainer.run(carry_on);
     }
+    stop.clear();
+    ASSERT_EQ(outcome, Outcome::kFinished);
+    EXPECT_EQ(fingerprint(trainer), expected) << "cancelled in chunk " << at;
+    EXPECT_EQ(trainer.state().evaluated_step, 4u);
   }
+  EXPECT_GT(interrupted, 60u);
+}
+
+TEST(TrainerCancelled, EveryEvaluationIsTold) {
+  ThreadPool pool(1);
+  StopFlag stop;
+  pool.watch(&stop);
+  ToyObjective toy;
+  Trainer trainer(toy, options(21), pool);
+  std::uint64_t cancelled = 0;  // the step whose evaluation was cancelled last
+  toy.on_chunk = [&](std::uint64_t) {
+    const TrainState& s = trainer.state();
+    const bool evaluating = s.step > 0 && s.step % 7 == 0 && s.evaluated_step != s.step;
+    if (!evaluating || cancelled == s.step) return;
+    cancelled = s.step;
+    stop.raise();
+  };
+  std::vector<std::uint64_t> told;
+  const auto watcher = [&](const Trainer& t, bool evaluated) {
+    if (evaluated) told.push_back(t.state().step);
+    return true;
+  };
+  int rounds = 0;
+  while (trainer.run(watcher) == Outcome::kInterrupted && ++rounds < 10) stop.clear();
+  EXPECT_EQ(rounds, 3);
+  EXPECT_EQ(told, (std::vector<std::uint64_t>{7, 14, 21}));
+}
+
+template <class Toy>
+void expect_whole_after_random_stops() {
+  const Oversubscribe oversubscribe;
+  const TrainOptions o = options(60);
+  std::pair<std::string, std::uint64_t> expected;
+  const auto hashes = unbroken<Toy>(o, expected);
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    StopFlag stop;
+    pool.watch(&stop);
+    Toy toy;
+    toy.on_chunk = [](std::uint64_t) { std::this_thread::sleep_for(std::chrono::microseconds(10)); };
+    Trainer trainer(toy, o, pool);
+    int interrupted = 0;
+    {
+      const RandomStops stops(stop, 8000, static_cast<std::uint64_t>(threads));
+      while (trainer.run(carry_on) == Outcome::kInterrupted && ++interrupted < 100) {
+        const bool begun = trainer.state().step % 3 == 0 && std::is_same_v<Toy, GrowingToy>;  // its weights are nudged
+        if (!begun) {
+          EXPECT_EQ(toy.parameters().hash(), hashes.at(trainer.state().step));
+        }
+        stop.clear();
+      }
+    }
+    stop.clear();
+    trainer.run(carry_on);
+    EXPECT_GT(interrupted, 0);
+    EXPECT_EQ(fingerprint(trainer), expected) << threads;
+  }
+}
+
+TEST(TrainerCancelled, AtRandomMomentsFromAnotherThreadItGoesOnToTheSameBits) {
+  expect_whole_after_random_stops<ToyObjective>();
+}
+
+TEST(TrainerCancelled, AnObjectiveWithAStateGoesOnToTheSameBits) { expect_whole_after_random_stops<GrowingToy>(); }
+
+TEST(Trainer, TheBestModelHasTheWeightsAndTheStateOfTheBestEvaluation) {
+  const ThreadPool pool(1);
+  GrowingToy toy;
+  Trainer trainer(toy, options(20), pool);
+  EXPECT_THROW(trainer.best_model(), Error);
+  std::map<std::uint64_t, std::pair<std::vector<float>, std::vector<std::int64_t>>> seen;
+  trainer.run([&](const Trainer& t, bool) {
+    const auto values = toy.parameters().values();
+    seen[t.state().step] = {{values.begin(), values.end()}, toy.grown()};
+    return true;
+  });
+  const auto model = trainer.best_model();
+  const auto& toy_model = dynamic_cast<const ToyModel&>(*model);
+  const auto values = model->parameters().values();
+  const auto& [weights, grown] = seen.at(trainer.state().best_step);
+  EXPECT_EQ(std::vector<float>(values.begin(), values.end()), weights);
+  EXPECT_EQ(toy_model.state().longs("grown"), grown);
+}
+
+TEST(Trainer, UntilSolvedStopsAtTheFirstSolvedEvaluation) {
+  TrainOptions o = options(2000);
+  o.until_solved = true;
+  const ThreadPool pool(1);
+  ToyObjective toy;
+  Trainer trainer(toy, o, pool);
+  bool solved_before = false;
+  const Outcome outcome = trainer.run([&](const Trainer& t, bool evaluated) {
+    EXPECT_FALSE(solved_before) << "went on after a solved evaluation";
+    solved_before = evaluated && t.state().last.solved;
+    return true;
+  });
+  EXPECT_EQ(outcome, Outcome::kSolved);
+  EXPECT_LT(trainer.state().step, 2000u);
+  EXPECT_EQ(trainer.state().best_step, trainer.state().step);
+}
+
+TEST(Trainer, WeightsThatAreNotFiniteAreNotJudged) {
+  const ThreadPool pool(1);
+  ToyObjective toy;
+  Trainer trainer(toy, options(), pool);
+  trainer.evaluate();
+  const auto best = trainer.state().best_values;
+  toy.parameters().values()[3] = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(message_of<Error>([&] { trainer.evaluate(); }), HasSubstr("inf"));
+  EXPECT_EQ(trainer.state().best_values, best);
+  message_of<Error>([&] { trainer.check_weights(); });
 }
 
 TEST(Trainer, ZeroForAnIntervalIsAnError) {
@@ -171,10 +294,11 @@ TEST(Trainer, ZeroForAnIntervalIsAnError) {
 }
 
 TEST(Trainer, BetterMeansScoreFirstThenLoss) {
-  EXPECT_TRUE(better({.score = 0.9, .loss = 5, .extra = {}}, {.score = 0.8, .loss = 1, .extra = {}}));
-  EXPECT_FALSE(better({.score = 0.8, .loss = 1, .extra = {}}, {.score = 0.9, .loss = 5, .extra = {}}));
-  EXPECT_TRUE(better({.score = 0.9, .loss = 1, .extra = {}}, {.score = 0.9, .loss = 2, .extra = {}}));
-  EXPECT_FALSE(better({.score = 0.9, .loss = 1, .extra = {}}, {.score = 0.9, .loss = 1, .extra = {}}));
+  const auto judged = [](double score, double loss) { return Evaluation{.score = score, .loss = loss}; };
+  EXPECT_TRUE(judged(0.9, 5).better_than(judged(0.8, 1)));
+  EXPECT_FALSE(judged(0.8, 1).better_than(judged(0.9, 5)));
+  EXPECT_TRUE(judged(0.9, 1).better_than(judged(0.9, 2)));
+  EXPECT_FALSE(judged(0.9, 1).better_than(judged(0.9, 1)));
 }
 
 }  // namespace

@@ -6,48 +6,17 @@
 #define HWY_TARGET_INCLUDE "models/dag/dag_kernels.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-// After highway.h, by its own rule.
-#include <hwy/contrib/math/math-inl.h>
 
 #include <algorithm>
 
-#include "espalier/activation.hpp"
+#include "graph/activation-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace espalier {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Never more than eight lanes, so that wider machines add in the same order.
-using Tag = hn::CappedTag<float, kDagLaneStep>;
-using Vec = hn::Vec<Tag>;
-constexpr Tag d;
-constexpr std::size_t kVec = hn::MaxLanes(d);
-
-HWY_INLINE Vec activate(Activation f, Vec z) {
-  const Vec zero = hn::Zero(d), one = hn::Set(d, 1.0f);
-  switch (f) {
-    case Activation::kRelu: return hn::Max(z, zero);
-    case Activation::kLeakyRelu: return hn::IfThenElse(hn::Gt(z, zero), z, hn::Mul(z, hn::Set(d, kLeak)));
-    case Activation::kSigmoid: return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(z))));
-    case Activation::kTanh: return hn::Tanh(d, z);
-    case Activation::kLinear: break;
-  }
-  return z;
-}
-
-// f'(z) from a = f(z).
-HWY_INLINE Vec slope(Activation f, Vec a) {
-  const Vec zero = hn::Zero(d), one = hn::Set(d, 1.0f);
-  switch (f) {
-    case Activation::kRelu: return hn::IfThenElseZero(hn::Gt(a, zero), one);
-    case Activation::kLeakyRelu: return hn::IfThenElse(hn::Gt(a, zero), one, hn::Set(d, kLeak));
-    case Activation::kSigmoid: return hn::Mul(a, hn::Sub(one, a));
-    case Activation::kTanh: return hn::NegMulAdd(a, a, one);
-    case Activation::kLinear: break;
-  }
-  return one;
-}
+static_assert(kDagLaneStep % kVec == 0);
 
 // Rows of edges soon to come: nodes are visited in order, so their edges are the next in the list.
 constexpr std::uint32_t kAhead = 16;
@@ -73,9 +42,6 @@ HWY_INLINE void forward_tile(const DagView& view, std::size_t v, float* HWY_REST
   float* row = a + v * view.lanes;
   for (std::size_t t = 0; t < kCount; ++t) hn::StoreU(activate(f, hn::MulAdd(scale, sum[t], bias)), d, row + t * kVec);
 }
-
-// The same sums of eight lanes on every vector width.
-HWY_INLINE float sum_of_lanes(Vec v) { return hn::GetLane(hn::SumOfLanes(d, v)); }
 
 template <std::size_t kWidth>
 HWY_INLINE void backward_tile(const DagView& view, std::size_t u, const float* HWY_RESTRICT a, float* HWY_RESTRICT g,

@@ -1,27 +1,30 @@
-// Values, gradients and the training contract; running is in dag_nn_run.cpp, shapes in dag_nn_build.cpp and
-// dag_nn_edit.cpp, files in dag_nn_file.cpp.
+// Values, gradients, the training contract, growth and pruning. Running is in dag_run.cpp, ready-made shapes and files
+// in dag_build.cpp.
 #include "espalier/dag_nn.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "espalier/error.hpp"
-#include "models/dag/dag_nn_state.hpp"
+#include "models/dag/dag_run.hpp"
 
 namespace espalier {
-
-const ThreadPool& this_thread_only() {
-  static const ThreadPool one(1);
-  return one;
-}
 
 DagNN::DagNN(const DagOptions& options) : options_(options), state_(std::make_unique<State>()) {
   parameters_.add("bias", {0});
   parameters_.add("weight", {0});
 }
 DagNN::~DagNN() = default;
+DagNN::DagNN(const DagNN& other)
+    : options_(other.options_),
+      topology_(other.topology_),
+      parameters_(other.parameters_),
+      training_(other.training_),
+      state_(std::make_unique<State>(*other.state_)) {}
+DagNN& DagNN::operator=(const DagNN& other) { return *this = DagNN(other); }
 DagNN::DagNN(DagNN&&) noexcept = default;
 DagNN& DagNN::operator=(DagNN&&) noexcept = default;
 
@@ -30,7 +33,16 @@ void DagNN::edited() {
   state_->ran_forward = state_->ran_backward = false;
 }
 
+namespace {
+
+void check_finite(const char* what, float value) {
+  if (!std::isfinite(value)) fail("dag network", fmt::format("a {} of {}", what, value), "a finite number");
+}
+
+}  // namespace
+
 NodeId DagNN::add_node(NodeKind kind, Activation activation, float bias) {
+  check_finite("bias", bias);
   if (kind == NodeKind::kInput && bias != 0)
     fail("add node", fmt::format("an input with bias {}", bias), "bias 0", "inputs are clamped to the sample");
   const NodeId id = topology_.add_node(kind, activation);
@@ -40,6 +52,7 @@ NodeId DagNN::add_node(NodeKind kind, Activation activation, float bias) {
 }
 
 EdgeId DagNN::add_edge(NodeId from, NodeId to, float weight) {
+  check_finite("weight", weight);
   const EdgeId id = topology_.add_edge(from, to);
   state_->new_weights.emplace(id, weight);
   edited();
@@ -47,12 +60,14 @@ EdgeId DagNN::add_edge(NodeId from, NodeId to, float weight) {
 }
 
 void DagNN::restore_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol) {
+  check_finite("bias", bias);
   topology_.restore_node(id, kind, activation, symbol);
   if (kind != NodeKind::kInput) state_->new_biases.emplace(id, bias);
   edited();
 }
 
 void DagNN::restore_edge(EdgeId id, NodeId from, NodeId to, float weight) {
+  check_finite("weight", weight);
   topology_.restore_edge(id, from, to);
   state_->new_weights.emplace(id, weight);
   edited();
@@ -63,14 +78,14 @@ void DagNN::reserve_ids(NodeId next_node, EdgeId next_edge) { topology_.reserve_
 std::size_t DagNN::weight_index(EdgeId edge) {
   topology_.edge(edge);
   apply_edits();
-  return parameters_.tensors()[kDagWeight].offset + state_->weight_at.at(edge);
+  return *place_of_weight(edge);
 }
 
 std::size_t DagNN::bias_index(NodeId node) {
   if (topology_.node(node).kind == NodeKind::kInput)
     fail("bias", fmt::format("node {}, an input", node), "a hidden or output node");
   apply_edits();
-  return parameters_.tensors()[kDagBias].offset + state_->bias_at.at(node);
+  return *place_of_bias(node);
 }
 
 std::size_t DagNN::num_inputs() const {
@@ -86,15 +101,14 @@ std::size_t DagNN::num_outputs() const {
 float& DagNN::weight_ref(EdgeId edge) {
   topology_.edge(edge);
   const auto fresh = state_->new_weights.find(edge);
-  return fresh != state_->new_weights.end() ? fresh->second
-                                            : parameters_.values(kDagWeight)[state_->weight_at.at(edge)];
+  return fresh != state_->new_weights.end() ? fresh->second : parameters_.values()[place_of_weight(edge).value()];
 }
 
 float& DagNN::bias_ref(NodeId node) {
   if (topology_.node(node).kind == NodeKind::kInput)
     fail("bias", fmt::format("node {}, an input", node), "a hidden or output node");
   const auto fresh = state_->new_biases.find(node);
-  return fresh != state_->new_biases.end() ? fresh->second : parameters_.values(kDagBias)[state_->bias_at.at(node)];
+  return fresh != state_->new_biases.end() ? fresh->second : parameters_.values()[place_of_bias(node).value()];
 }
 
 float DagNN::weight(EdgeId edge) const { return const_cast<DagNN*>(this)->weight_ref(edge); }
@@ -104,27 +118,42 @@ float DagNN::bias(NodeId node) const {
   return const_cast<DagNN*>(this)->bias_ref(node);
 }
 
-void DagNN::set_weight(EdgeId edge, float value) { weight_ref(edge) = value; }
-void DagNN::set_bias(NodeId node, float value) { bias_ref(node) = value; }
+void DagNN::set_weight(EdgeId edge, float value) {
+  check_finite("weight", value);
+  weight_ref(edge) = value;
+  state_->ran_forward = false;
+}
+
+void DagNN::set_bias(NodeId node, float value) {
+  check_finite("bias", value);
+  bias_ref(node) = value;
+  state_->ran_forward = false;
+}
 
 Parameters& DagNN::parameters() {
   apply_edits();
   return parameters_;
 }
 
-const DagPlan& DagNN::plan() {
-  apply_edits();
-  return state_->plan;
+const Parameters& DagNN::parameters() const {
+  if (state_->edited) fail("dag parameters", "edits that wait", "apply_edits() first");
+  return parameters_;
 }
 
 void DagNN::apply_edits(Optimizer* optimizer) {
   State& s = *state_;
+  if (optimizer && optimizer->first_moment().size() != parameters_.num_parameters())
+    fail("apply edits", fmt::format("an optimizer of {} parameters", optimizer->first_moment().size()),
+         fmt::format("{} as the network had before them", parameters_.num_parameters()),
+         "apply edits before the next forward or parameters()");
   if (!s.edited) return;
   const std::size_t old_biases = parameters_.values(kDagBias).size();
   DagPlan plan = make_dag_plan(topology_, options_.fan_in_scaling);
   Parameters moved;
   moved.add("bias", {plan.nodes.size() - plan.num_inputs});
   moved.add("weight", {plan.edges.size()});
+  for (std::size_t i = 0; i < parameters_.tensors().size(); ++i) moved.freeze(i, parameters_.tensors()[i].frozen);
+  std::vector<std::uint8_t> added(moved.num_parameters());
   std::unordered_map<NodeId, std::size_t> bias_at;
   std::unordered_map<EdgeId, std::size_t> weight_at;
   Optimizer state(optimizer ? optimizer->options() : OptimizerOptions{}, optimizer ? moved.num_parameters() : 0);
@@ -133,6 +162,7 @@ void DagNN::apply_edits(Optimizer* optimizer) {
   const auto move = [&](std::size_t from, std::size_t to) {
     moved.values()[to] = parameters_.values()[from];
     moved.gradients()[to] = parameters_.gradients()[from];
+    added[to] = s.added[from];
     if (!optimizer) return;
     state.first_moment()[to] = optimizer->first_moment()[from];
     if (!state.second_moment().empty()) state.second_moment()[to] = optimizer->second_moment()[from];
@@ -159,6 +189,7 @@ void DagNN::apply_edits(Optimizer* optimizer) {
   parameters_ = std::move(moved);
   if (optimizer) *optimizer = std::move(state);
   s.plan = std::move(plan);
+  s.added = std::move(added);
   s.bias_at = std::move(bias_at);
   s.weight_at = std::move(weight_at);
   s.new_biases.clear();
@@ -168,29 +199,34 @@ void DagNN::apply_edits(Optimizer* optimizer) {
 
 void DagNN::zero_grad(const ThreadPool& pool) {
   parameters_.zero_grad(pool);
-  accumulated_ = false;
+  std::fill(state_->added.begin(), state_->added.end(), std::uint8_t{0});
+  state_->accumulated = false;
 }
 
 void DagNN::step(float lr, const ThreadPool& pool) {
   apply_edits();
-  float* values = parameters_.values().data();
-  const float* gradients = parameters_.gradients().data();
-  pool.for_chunks(parameters_.num_parameters(), kFlatChunk, 0.3, [&](Chunk c) {
-    for (std::size_t i = c.begin; i < c.end; ++i) values[i] -= lr * gradients[i];
-  });
+  sgd_step(parameters_, lr, pool);
+  state_->ran_forward = false;
 }
 
 double DagNN::gradient_norm(const ThreadPool& pool) const { return parameters_.gradient_norm(pool); }
 double DagNN::clip_gradients(double max_norm, const ThreadPool& pool) {
   return parameters_.clip_gradients(max_norm, pool);
 }
-bool DagNN::has_gradients() const { return parameters_.has_gradients(); }
+bool DagNN::has_gradients() const { return state_->accumulated || parameters_.has_gradients(); }
 
 std::size_t DagNN::num_parameters() const { return topology_.edges().size() + topology_.nodes().size() - num_inputs(); }
 
-float* DagNN::gradient_of(EdgeId edge) {
+std::optional<std::size_t> DagNN::place_of_weight(EdgeId edge) const {
   const auto found = state_->weight_at.find(edge);
-  return found == state_->weight_at.end() ? nullptr : &parameters_.gradients(kDagWeight)[found->second];
+  if (found == state_->weight_at.end()) return std::nullopt;
+  return parameters_.tensors()[kDagWeight].offset + found->second;
+}
+
+std::optional<std::size_t> DagNN::place_of_bias(NodeId node) const {
+  const auto found = state_->bias_at.find(node);
+  if (found == state_->bias_at.end()) return std::nullopt;
+  return parameters_.tensors()[kDagBias].offset + found->second;
 }
 
 void DagNN::accumulate_edge_grad(NodeId from, NodeId to, float gradient) {
@@ -198,22 +234,135 @@ void DagNN::accumulate_edge_grad(NodeId from, NodeId to, float gradient) {
   if (!edge) fail("accumulate edge grad", fmt::format("{} -> {}", from, to), "an edge of this network");
   if (!training_) return;
   apply_edits();
-  *gradient_of(*edge) += gradient;
-  accumulated_ = true;
+  const std::size_t place = *place_of_weight(*edge);
+  parameters_.gradients()[place] += gradient;
+  state_->added[place] = 1;
+  state_->accumulated = true;
+}
+
+// Gradients may also be written through parameters(): then there is one where it is not zero.
+std::optional<float> DagNN::gradient_at(std::optional<std::size_t> place) const {
+  if (!place || (!state_->added[*place] && parameters_.gradients()[*place] == 0)) return std::nullopt;
+  return parameters_.gradients()[*place];
 }
 
 std::optional<float> DagNN::edge_grad(NodeId from, NodeId to) const {
   const std::optional<EdgeId> edge = topology_.find_edge(from, to);
-  const float* gradient = edge ? const_cast<DagNN*>(this)->gradient_of(*edge) : nullptr;
-  if (!gradient || (!accumulated_ && *gradient == 0)) return std::nullopt;
-  return *gradient;
+  return edge ? gradient_at(place_of_weight(*edge)) : std::nullopt;
+}
+
+std::optional<float> DagNN::bias_grad(NodeId node) const {
+  return topology_.has_node(node) ? gradient_at(place_of_bias(node)) : std::nullopt;
 }
 
 void DagNN::backward_and_update(std::span<const float> output_grad, float lr) {
+  if (training_) zero_grad();
   backward_accumulate(output_grad);
   if (!training_) return;
   step(lr);
   zero_grad();
+}
+
+// --- Growth and pruning. Ids, weights and gradients of what stays, stay.
+
+// s_v w_uv is what an edge contributes; when s_v changes the weight follows, and its gradient the other way.
+void DagNN::scale_incoming(NodeId node, std::size_t fan_in_before) {
+  const std::vector<EdgeId>& in = topology_.node(node).in;
+  if (!options_.fan_in_scaling || in.empty() || fan_in_before == 0 || in.size() == fan_in_before) return;
+  const auto ratio = static_cast<float>(std::sqrt(static_cast<double>(in.size()) / static_cast<double>(fan_in_before)));
+  for (const EdgeId e : in) {
+    weight_ref(e) *= ratio;
+    if (const auto place = place_of_weight(e)) parameters_.gradients()[*place] /= ratio;
+  }
+}
+
+NodeId DagNN::split_edge(EdgeId edge) {
+  const DagTopology::Split split = topology_.split_edge(edge);
+  state_->new_biases.emplace(split.node, 0.0f);
+  state_->new_weights.emplace(split.second, 1.0f);
+  edited();  // fan-in scaling: the new node has fan-in 1, the old target as many edges as before
+  return split.node;
+}
+
+EdgeId DagNN::add_shortcut(NodeId from, NodeId to) {
+  const std::size_t before = topology_.has_node(to) ? topology_.node(to).in.size() : 0;
+  const EdgeId id = add_edge(from, to, 0.0f);
+  scale_incoming(to, before);
+  return id;
+}
+
+// What is gone until apply_edits() must not count for norms.
+void DagNN::forget_gradient(std::optional<std::size_t> place) {
+  if (place) parameters_.gradients()[*place] = 0;
+}
+
+std::size_t DagNN::remove_edges(const std::vector<EdgeId>& edges) {
+  std::map<NodeId, std::size_t> fan_in_before;
+  for (const EdgeId e : edges) {
+    const NodeId to = topology_.edge(e).to;
+    fan_in_before.emplace(to, topology_.node(to).in.size());
+  }
+  for (const EdgeId e : edges) {
+    topology_.remove_edge(e);
+    state_->new_weights.erase(e);
+    forget_gradient(place_of_weight(e));
+  }
+  for (const auto& [node, before] : fan_in_before) scale_incoming(node, before);
+  if (!edges.empty()) edited();
+  return edges.size();
+}
+
+std::size_t DagNN::prune_below(float threshold) {
+  if (!(threshold >= 0)) fail("prune", fmt::format("a threshold of {}", threshold), "0 or more");
+  std::vector<EdgeId> small;
+  for (const auto& [id, edge] : topology_.edges())
+    if (std::fabs(weight(id)) < threshold) small.push_back(id);
+  return remove_edges(small);
+}
+
+std::size_t DagNN::prune_percentile(double percent) {
+  if (!(percent >= 0 && percent <= 100)) fail("prune", fmt::format("{} percent", percent), "0 to 100");
+  std::vector<std::pair<float, EdgeId>> sorted;
+  for (const auto& [id, edge] : topology_.edges()) sorted.emplace_back(std::fabs(weight(id)), id);
+  std::sort(sorted.begin(), sorted.end());
+  sorted.resize(static_cast<std::size_t>(static_cast<double>(sorted.size()) * percent / 100));
+  std::vector<EdgeId> small;
+  for (const auto& [size, id] : sorted) small.push_back(id);
+  return remove_edges(small);
+}
+
+std::size_t DagNN::remove_unseen() {
+  std::set<NodeId> seen;
+  std::vector<NodeId> open;
+  for (const auto& [id, node] : topology_.nodes())
+    if (node.kind == NodeKind::kOutput && seen.insert(id).second) open.push_back(id);
+  while (!open.empty()) {
+    const NodeId v = open.back();
+    open.pop_back();
+    for (const EdgeId e : topology_.node(v).in)
+      if (seen.insert(topology_.edge(e).from).second) open.push_back(topology_.edge(e).from);
+  }
+  std::vector<NodeId> unseen;
+  for (const auto& [id, node] : topology_.nodes())
+    if (node.kind == NodeKind::kHidden && !seen.contains(id)) unseen.push_back(id);
+  for (const NodeId id : unseen) remove_node(id);
+  return unseen.size();
+}
+
+void DagNN::remove_edge(EdgeId edge) {
+  topology_.edge(edge);
+  remove_edges({edge});
+}
+
+void DagNN::remove_node(NodeId node) {
+  std::vector<EdgeId> edges = topology_.node(node).in;
+  const std::vector<EdgeId>& out = topology_.node(node).out;
+  edges.insert(edges.end(), out.begin(), out.end());
+  remove_edges(edges);
+  topology_.remove_node(node);
+  state_->new_biases.erase(node);
+  forget_gradient(place_of_bias(node));
+  edited();
 }
 
 }  // namespace espalier

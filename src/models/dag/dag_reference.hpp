@@ -7,32 +7,9 @@
 #include <vector>
 
 #include "espalier/dag_nn.hpp"
+#include "graph/activation.hpp"
 
 namespace espalier::reference {
-
-template <class T>
-T activate(Activation f, T z) {
-  switch (f) {
-    case Activation::kRelu: return z > 0 ? z : T(0);
-    case Activation::kLeakyRelu: return z > 0 ? z : T(kLeak) * z;
-    case Activation::kSigmoid: return T(1) / (T(1) + std::exp(-z));
-    case Activation::kTanh: return std::tanh(z);
-    case Activation::kLinear: break;
-  }
-  return z;
-}
-
-template <class T>
-T slope(Activation f, T z) {
-  switch (f) {
-    case Activation::kRelu: return z > 0 ? T(1) : T(0);
-    case Activation::kLeakyRelu: return z > 0 ? T(1) : T(kLeak);
-    case Activation::kSigmoid: return activate(f, z) * (T(1) - activate(f, z));
-    case Activation::kTanh: return T(1) - std::tanh(z) * std::tanh(z);
-    case Activation::kLinear: break;
-  }
-  return T(1);
-}
 
 // Nodes and edges are places in the lists below; both are in topological order of the targets.
 template <class T>

@@ -1,13 +1,15 @@
-#include "espalier/dag_topology.hpp"
-
+// Ids, edges and the topological order of a DagNN.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 
 namespace espalier {
 namespace {
+
+constexpr std::uint32_t kNoId = 0xFFFFFFFF;  // the next one would be 0 again
 
 std::uint64_t ends(NodeId from, NodeId to) { return std::uint64_t{from} << 32 | to; }
 
@@ -49,6 +51,7 @@ NodeId DagTopology::add_node(NodeKind kind, Activation activation, std::uint32_t
 
 void DagTopology::restore_node(NodeId id, NodeKind kind, Activation activation, std::uint32_t symbol) {
   if (nodes_.contains(id)) fail("dag node", fmt::format("id {} twice", id), "every id once");
+  if (id == kNoId) fail("dag node", fmt::format("id {}", id), "a smaller one");
   if (kind == NodeKind::kInput && activation != Activation::kLinear)
     fail("dag node", fmt::format("an input with activation {}", name_of(activation)), "linear",
          "inputs are clamped to the sample");
@@ -73,6 +76,7 @@ EdgeId DagTopology::add_edge(NodeId from, NodeId to) {
 
 void DagTopology::restore_edge(EdgeId id, NodeId from, NodeId to) {
   if (edges_.contains(id)) fail("dag edge", fmt::format("id {} twice", id), "every id once");
+  if (id == kNoId) fail("dag edge", fmt::format("id {}", id), "a smaller one");
   check_edge(from, to);
   make_room_in_order(from, to);
   link(id, from, to);

@@ -1,21 +1,112 @@
+// CSV, and columns as numbers.
 #include "models/dag/table_data.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
 
 namespace espalier {
 
-using Json = nlohmann::json;
+std::size_t CsvTable::column(const std::string& name) const {
+  const auto found = std::find(header.begin(), header.end(), name);
+  if (found == header.end())
+    fail("csv", fmt::format("no column \"{}\"", name), fmt::format("one of {}", fmt::join(header, ", ")));
+  return static_cast<std::size_t>(found - header.begin());
+}
+
+bool is_missing(const std::string& cell) {
+  std::string lower;
+  for (const char c : cell) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower.empty() || lower == "?" || lower == "na" || lower == "nan" || lower == "null";
+}
+
+namespace {
+
+// One record from `at`; moves `at` behind its line end and counts lines.
+std::vector<std::string> read_record(std::string_view text, std::size_t& at, std::size_t& line,
+                                     const std::string& what) {
+  std::vector<std::string> cells(1);
+  const std::size_t first_line = line;
+  bool quoted = false, closed = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    std::string& cell = cells.back();
+    if (quoted) {
+      if (c == '"' && at + 1 < text.size() && text[at + 1] == '"') {
+        cell += '"';
+        ++at;
+      } else if (c == '"') {
+        quoted = false;
+        closed = true;
+      } else {
+        line += c == '\n';
+        cell += c;
+      }
+    } else if (c == '"' && cell.empty() && !closed) {
+      quoted = true;
+    } else if (c == ',') {
+      cells.emplace_back();
+      closed = false;
+    } else if (c == '\n') {
+      ++at;
+      ++line;
+      break;
+    } else if (c != '\r') {
+      if (closed)
+        fail("csv", fmt::format("text after a closing quote in line {} of {}", line, what),
+             "a comma or the line's end");
+      cell += c;
+    }
+  }
+  if (quoted) fail("csv", fmt::format("a quote in line {} of {} that is never closed", first_line, what), "\"");
+  for (std::string& cell : cells) {
+    const std::size_t begin = cell.find_first_not_of(" \t"), end = cell.find_last_not_of(" \t");
+    cell = begin == std::string::npos ? std::string() : cell.substr(begin, end - begin + 1);
+  }
+  return cells;
+}
+
+}  // namespace
+
+CsvTable parse_csv(std::string_view text, const std::string& what) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte-order mark
+  CsvTable table;
+  std::size_t at = 0, line = 1;
+  while (at < text.size()) {
+    const std::size_t here = line;
+    std::vector<std::string> cells = read_record(text, at, line, what);
+    if (cells.size() == 1 && cells[0].empty()) continue;  // an empty line
+    if (table.header.empty()) {
+      std::set<std::string> seen;
+      for (const std::string& name : cells)
+        if (name.empty() || !seen.insert(name).second)
+          fail("csv", fmt::format("the column name \"{}\" in {}", name, what), "different names in the first line");
+      table.header = std::move(cells);
+      continue;
+    }
+    if (cells.size() != table.header.size())
+      fail("csv", fmt::format("{} cells in line {} of {}", cells.size(), here, what),
+           fmt::format("{} as in the first line", table.header.size()));
+    table.rows.push_back(std::move(cells));
+    table.lines.push_back(here);
+  }
+  if (table.header.empty()) fail("csv", fmt::format("nothing in {}", what), "a line of names and rows");
+  return table;
+}
+
+// --- Columns.
+
 namespace {
 
 constexpr std::size_t kMaxWords = 1000;  // of one column
@@ -39,7 +130,7 @@ TableColumn fit_column(const CsvTable& table, std::size_t c, const std::vector<s
     if (is_missing(cell)) {
       if (!impute)
         fail("table", fmt::format("a missing value in column \"{}\", line {}", column.name, table.lines[r]), "a value",
-             "--impute puts the mean or the most frequent word there");
+             "imputing puts the mean or the most frequent word there");
       continue;
     }
     ++words[cell];
@@ -72,7 +163,7 @@ void encode(const TableColumn& column, const std::string& cell, std::size_t line
   const bool missing = is_missing(cell);
   if (missing && !impute)
     fail("table", fmt::format("a missing value in column \"{}\", line {}", column.name, line), "a value",
-         "--impute puts the mean or the most frequent word there");
+         "imputing puts the mean or the most frequent word there");
   if (column.numeric) {
     const std::optional<double> x = missing ? std::optional(column.mean) : number_in(cell);
     if (!x) fail("table", fmt::format("\"{}\" in column \"{}\", line {}", cell, column.name, line), "a number");
@@ -81,24 +172,6 @@ void encode(const TableColumn& column, const std::string& cell, std::size_t line
   }
   const std::string& word = missing ? column.usual : cell;
   for (std::size_t i = 0; i < column.words.size(); ++i) out[i] = column.words[i] == word ? 1.0f : 0.0f;
-}
-
-Json column_json(const TableColumn& c) {
-  return {{"name", c.name},           {"numeric", c.numeric}, {"mean", c.mean},
-          {"deviation", c.deviation}, {"words", c.words},     {"usual", c.usual}};
-}
-
-TableColumn column_from(const Json& j) {
-  TableColumn c;
-  j.at("name").get_to(c.name);
-  j.at("numeric").get_to(c.numeric);
-  j.at("mean").get_to(c.mean);
-  j.at("deviation").get_to(c.deviation);
-  j.at("words").get_to(c.words);
-  j.at("usual").get_to(c.usual);
-  if (c.width() == 0 || !(c.deviation > 0))
-    fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
-  return c;
 }
 
 }  // namespace
@@ -122,7 +195,7 @@ TableSchema TableSchema::fit(const CsvTable& table, const std::vector<std::size_
   std::iota(all.begin(), all.end(), std::size_t{0});
   const TableColumn everywhere = fit_column(table, target_column, all, false);
   if (kind == "regress" && !everywhere.numeric)
-    fail("table", fmt::format("words in the target \"{}\"", target), "numbers for --kind regress");
+    fail("table", fmt::format("words in the target \"{}\"", target), "numbers, to regress them");
   schema.target = fit_column(table, target_column, rows, false);
   if (kind == "classify" || (kind == "auto" && !everywhere.numeric)) {
     std::map<std::string, std::size_t> words;
@@ -164,25 +237,6 @@ std::vector<float> TableSchema::targets_of(const CsvTable& table, const std::vec
     out[i] = static_cast<float>(found - target.words.begin());
   }
   return out;
-}
-
-Json TableSchema::to_json() const {
-  Json columns = Json::array();
-  for (const TableColumn& c : inputs) columns.push_back(column_json(c));
-  return {{"inputs", columns}, {"target", column_json(target)}, {"impute", impute}};
-}
-
-TableSchema TableSchema::from_json(const std::string& text) {
-  try {
-    const Json json = Json::parse(text);
-    TableSchema schema;
-    for (const Json& c : json.at("inputs")) schema.inputs.push_back(column_from(c));
-    schema.target = column_from(json.at("target"));
-    json.at("impute").get_to(schema.impute);
-    return schema;
-  } catch (const Json::exception& e) {
-    fail("table model", fmt::format("a schema that does not parse ({})", e.what()), "what this program writes");
-  }
 }
 
 TableSplit split_rows(std::size_t rows, double test_fraction, double validation_fraction, std::uint64_t seed) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,9 +44,6 @@ struct TableSchema {
   std::vector<float> inputs_of(const CsvTable& table, const std::vector<std::size_t>& rows) const;
   // Class numbers, or standardised targets.
   std::vector<float> targets_of(const CsvTable& table, const std::vector<std::size_t>& rows) const;
-
-  nlohmann::json to_json() const;
-  static TableSchema from_json(const std::string& text);
 };
 
 struct TableSplit {

@@ -2,39 +2,114 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <cmath>
 
 #include "base/json.hpp"
 #include "espalier/error.hpp"
-#include "models/dag/table_shape.hpp"
 
 namespace espalier {
+namespace {
 
-TableModel::TableModel(TableSchema schema, DagNN network, Parameters stored)
-    : schema_(std::move(schema)), network_(std::move(network)), stored_(std::move(stored)) {}
+using Json = nlohmann::json;
 
-std::unique_ptr<TableModel> TableModel::load(const SafetensorsFile& file, const std::string& name) {
-  TableSchema schema = TableSchema::from_json(file.meta("table"));
-  Parameters layout;
-  for (const char* tensor : {"weight", "bias", "edges", "nodes", "unit"}) layout.add(tensor, file.tensor(tensor).shape);
-  const std::size_t edges = layout.tensors()[0].size, nodes = layout.tensors()[1].size;
-  if (layout.tensors()[2].size != 4 * edges || layout.tensors()[3].size != 2 * nodes || layout.tensors()[4].size != 1)
-    fail("table model", "tensors that do not fit together", "edges [E][4], nodes [N][2] and unit [1]");
-  load_parameters(layout, file);
-  const nlohmann::json config = parse_json(file.meta("config"), name);
-  DagNN network = TableShape::decode(layout, layout.values(), config.value("fan-in-scaling", false));
-  if (network.num_inputs() != schema.num_inputs() || network.num_outputs() != schema.num_outputs())
-    fail("table model",
-         fmt::format("a network of {} inputs and {} outputs", network.num_inputs(), network.num_outputs()),
-         fmt::format("{} and {} as the columns have", schema.num_inputs(), schema.num_outputs()));
-  network.train(false);
-  return std::make_unique<TableModel>(std::move(schema), std::move(network), std::move(layout));
+Json column_json(const TableColumn& c) {
+  return {{"name", c.name},           {"numeric", c.numeric}, {"mean", c.mean},
+          {"deviation", c.deviation}, {"words", c.words},     {"usual", c.usual}};
 }
 
-void TableModel::describe(SafetensorsFile& file) const { file.metadata["table"] = schema_.to_json().dump(); }
+TableColumn column_from(const Json& j) {
+  TableColumn c;
+  j.at("name").get_to(c.name);
+  j.at("numeric").get_to(c.numeric);
+  j.at("mean").get_to(c.mean);
+  j.at("deviation").get_to(c.deviation);
+  j.at("words").get_to(c.words);
+  j.at("usual").get_to(c.usual);
+  if (c.width() == 0 || !(c.deviation > 0))
+    fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
+  return c;
+}
+
+// Files of format 1 have the network in tensors of one place per id that was ever given: "weight" [E] and "bias" [N];
+// "edges" [E][4], from and to as two digits to the base of 256 each, plus 1 on the first so that 0 is no edge; "nodes"
+// [N][2], kind + 1 (0 = none) and activation. All were trained like weights: "unit" [1] is what decay had made of 1.
+DagNN network_of_format_1(const SafetensorsFile& file, const std::string& name) {
+  Parameters stored;
+  for (const char* tensor : {"weight", "bias", "edges", "nodes", "unit"}) stored.add(tensor, file.tensor(tensor).shape);
+  load_parameters(stored, file);
+  const std::span<const float> weight = stored.values(0), bias = stored.values(1), edges = stored.values(2),
+                               nodes = stored.values(3);
+  if (edges.size() != 4 * weight.size() || nodes.size() != 2 * bias.size() || stored.values(4).size() != 1)
+    fail("table model", fmt::format("tensors in {} that do not fit together", name),
+         "edges [E][4], nodes [N][2] and unit [1]");
+  const float unit = stored.values(4)[0];
+  if (!(unit > 1e-30f)) fail("table model", fmt::format("a unit of {} in {}", unit, name), "a number above 0");
+  const auto digit = [&](float x) {
+    const float value = x / unit;
+    return value > 0 && value < 1e6f ? static_cast<std::uint32_t>(std::lround(value)) : 0;
+  };
+  const Json config = parse_json(file.meta("config"), fmt::format("the configuration of {}", name));
+  DagNN network(DagOptions{config.value("fan-in-scaling", false)});
+  for (std::uint32_t id = 0; id < bias.size(); ++id) {
+    const std::uint32_t kind = digit(nodes[2 * id]), activation = digit(nodes[2 * id + 1]);
+    if (kind == 0) continue;
+    if (kind > 3 || activation >= kNumActivations)
+      fail("table model", fmt::format("node {} of kind {}, activation {}", id, kind, activation), "values in range");
+    network.restore_node(id, static_cast<NodeKind>(kind - 1), static_cast<Activation>(activation), bias[id]);
+  }
+  for (std::uint32_t id = 0; id < weight.size(); ++id) {
+    const float* d = &edges[4 * id];
+    if (digit(d[0]) == 0) continue;
+    network.restore_edge(id, (digit(d[0]) - 1) * 256 + digit(d[1]), digit(d[2]) * 256 + digit(d[3]), weight[id]);
+  }
+  network.train(false);
+  return network;
+}
+
+}  // namespace
+
+std::string schema_text(const TableSchema& schema) {
+  Json columns = Json::array();
+  for (const TableColumn& c : schema.inputs) columns.push_back(column_json(c));
+  return Json{{"inputs", columns}, {"target", column_json(schema.target)}, {"impute", schema.impute}}.dump();
+}
+
+TableSchema schema_from(const std::string& text, const std::string& name) {
+  const Json json = parse_json(text, fmt::format("the columns of {}", name));
+  try {
+    TableSchema schema;
+    for (const Json& c : json.at("inputs")) schema.inputs.push_back(column_from(c));
+    schema.target = column_from(json.at("target"));
+    json.at("impute").get_to(schema.impute);
+    return schema;
+  } catch (const Json::exception&) {
+    fail("table model", fmt::format("columns in {} with missing or wrong entries", name), "what this library writes");
+  }
+}
+
+TableModel::TableModel(TableSchema schema, DagNN network) : schema_(std::move(schema)), network_(std::move(network)) {
+  if (network_.num_inputs() != schema_.num_inputs() || network_.num_outputs() != schema_.num_outputs())
+    fail("table model",
+         fmt::format("a network of {} inputs and {} outputs", network_.num_inputs(), network_.num_outputs()),
+         fmt::format("{} and {} as the columns have", schema_.num_inputs(), schema_.num_outputs()));
+  network_.apply_edits();
+}
+
+std::unique_ptr<TableModel> TableModel::load(const SafetensorsFile& file, const std::string& name) {
+  const bool format_1 = file.meta("format") == "espalier model 1";
+  return std::make_unique<TableModel>(schema_from(file.meta("table"), name),
+                                      format_1 ? network_of_format_1(file, name) : DagNN::load(file));
+}
+
+void TableModel::describe(SafetensorsFile& file) const {
+  // A network's own file has its weights by id; those in the order of the kernels are not needed beside them.
+  for (const TensorInfo& t : parameters().tensors()) file.tensors.erase(t.name);
+  network_.save(file);
+  file.metadata["table"] = schema_text(schema_);
+}
 
 Facts TableModel::facts() const {
-  return {{"kind", schema_.classifies() ? std::string("classify") : std::string("regress")},
+  return {{"kind", std::string(schema_.classifies() ? "classify" : "regress")},
           {"nodes", static_cast<std::int64_t>(network_.topology().nodes().size())},
           {"edges", static_cast<std::int64_t>(network_.topology().edges().size())}};
 }

@@ -13,12 +13,13 @@ class TableModel : public Model {
  public:
   static constexpr const char* kKind = "table network";
 
-  TableModel(TableSchema schema, DagNN network, Parameters stored);
+  // An Error when the network has not one input per number of a row and one output per number of a target.
+  TableModel(TableSchema schema, DagNN network);
   static std::unique_ptr<TableModel> load(const SafetensorsFile& file, const std::string& name);
 
   std::string kind() const override { return kKind; }
-  Parameters& parameters() override { return stored_; }
-  const Parameters& parameters() const override { return stored_; }
+  Parameters& parameters() override { return network_.parameters(); }
+  const Parameters& parameters() const override { return network_.parameters(); }
   void describe(SafetensorsFile& file) const override;
   Facts facts() const override;
 
@@ -29,7 +30,10 @@ class TableModel : public Model {
  private:
   TableSchema schema_;
   DagNN network_;
-  Parameters stored_;
 };
+
+// The schema as the JSON text of model files.
+std::string schema_text(const TableSchema& schema);
+TableSchema schema_from(const std::string& text, const std::string& name);
 
 }  // namespace espalier

@@ -1,9 +1,9 @@
-// `table` for the trainer: a DagNN on the rows of a CSV file.
+// `table` for the trainer: a DagNN on the rows of a CSV file, which may grow and be pruned while it trains.
 #pragma once
 
+#include "espalier/dag_nn.hpp"
 #include "espalier/trainer.hpp"
 #include "models/dag/table_data.hpp"
-#include "models/dag/table_shape.hpp"
 
 namespace espalier {
 
@@ -30,17 +30,22 @@ double table_score(bool classifies, std::span<const float> outputs, std::span<co
 
 // A linear model trained on the same rows: softmax regression, or least squares by normal equations.
 std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
-                                      std::span<const float> x, std::span<const float> y,
-                                      std::span<const float> x_test);
+                                      std::span<const float> x, std::span<const float> y, std::span<const float> x_test,
+                                      const ThreadPool& pool = calling_thread());
 
+// Parameters have a fixed size, as the trainer and its optimizer want them, and a place for every id that growth may
+// ever give: the weight of edge e is weight[e] as long as e lives, so an optimizer's state stays with its edge. The
+// shape is the objective's state.
 class TableObjective : public Objective {
  public:
   TableObjective(const TableOptions& options, std::uint64_t seed);
 
-  Parameters& parameters() override { return shape_.parameters(); }
+  Parameters& parameters() override { return parameters_; }
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const ThreadPool& pool) override;
   void begin_step(std::uint64_t step, double progress, double last_loss) override;
+  SafetensorsFile state() const override;
+  void restore_state(const SafetensorsFile& state) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
   Facts report(const Model& best, const ThreadPool& pool) const override;
 
@@ -51,6 +56,11 @@ class TableObjective : public Objective {
   TableObjective(const TableOptions& options, std::uint64_t seed, const CsvTable& table);
   static DagNN make_network(const TableOptions& options, const TableSchema& schema, std::uint64_t seed);
   double accumulate_reference(std::span<const float> x, std::span<const float> y);
+  DagNN shape_from(const SafetensorsFile& state) const;
+  DagNN& network();       // with the weights that the parameters have now
+  void take_gradients();  // adds those of the network to those of the parameters
+  void take_weights();    // after edits of the network
+  void find_places();     // after edits or a new network
   void grow(std::uint64_t event);
   void prune(std::uint64_t event);
 
@@ -59,7 +69,12 @@ class TableObjective : public Objective {
   TableSplit split_;
   TableSchema schema_;
   Rows train_, validation_, test_;
-  TableShape shape_;
+  DagNN network_;
+  std::size_t max_edges_, max_nodes_;
+  Parameters parameters_;  // "weight" [max_edges], "bias" [max_nodes], by id; 0 where there is none
+  // Place in the network's parameters and place in parameters_, for every weight and bias there is.
+  std::vector<std::pair<std::size_t, std::size_t>> places_;
+  std::uint64_t grown_ = 0, pruned_ = 0;  // events so far
   std::vector<std::uint32_t> order_;
   std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
 };

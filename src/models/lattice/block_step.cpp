@@ -62,12 +62,15 @@ void BlockStep::each_group(const BlockScratch& s, Visit visit) const {
 // Fills the input rows of the update network: own channels, then what perceive(channels, patch, values, rows) sees.
 template <class Perceive>
 void BlockStep::perceive(int block, const float* grid, BlockScratch& s, Perceive perceive) const {
+  const Geometry::Block cells = geometry_.block(block);
   each_group(s, [&](const Group& group) {
     float* patch = s.patch.data() + group.patch;
-    for (int o = 0; o < 9; ++o)
-      for (int c = 0; c < group.channels; ++c)
-        load_block(geometry_, block, grid + (group.first + c) * geometry_.plane(), geometry_.shift(o),
-                   patch + o * group.lanes + c * L);
+    for (int o = 0; o < 9; ++o) {
+      const float* plane = grid + group.first * geometry_.plane();
+      const std::int32_t shift = geometry_.shift(o);
+      for (int c = 0; c < group.channels; ++c, plane += geometry_.plane())
+        load_block(cells, plane, shift, patch + o * group.lanes + c * L);
+    }
     std::memcpy(&s.update[floats(group.first)], patch + 4 * group.lanes, sizeof(float) * group.lanes);
     perceive(group.channels, patch, s.perceived.data() + group.perceived, s.update.data() + group.row);
   });
@@ -75,13 +78,15 @@ void BlockStep::perceive(int block, const float* grid, BlockScratch& s, Perceive
 
 void BlockStep::forward(std::span<const float> coefficients, int block, const float* grid, const float* fire,
                         BlockScratch& s, float* next) const {
-  const std::span<const float> update_coefficients =
-      coefficients.subspan(4 * std::size_t(automaton_.perceive().gates()));
+  const Geometry::Block cells = geometry_.block(block);
+  const auto perceive_size = 4 * static_cast<std::size_t>(automaton_.perceive().gates());
   perceive(block, grid, s, [&](int channels, const float* patch, float* values, float* rows) {
     perception_.forward_rows(coefficients, channels, patch, values, rows);
   });
   const float* out =
-      automaton_.update().forward_outputs(update_coefficients, L, UpdateRows(automaton_.update(), s).in, s.work).data();
+      automaton_.update()
+          .forward_outputs(coefficients.subspan(perceive_size), L, UpdateRows(automaton_.update(), s).in, s.work)
+          .data();
   for (int c = 0; c < automaton_.options().channels; ++c) {
     const float* row = out + c * L;
     alignas(64) float kept[L];
@@ -90,12 +95,13 @@ void BlockStep::forward(std::span<const float> coefficients, int block, const fl
       for (int i = 0; i < L; ++i) kept[i] = fire[i] != 0 ? row[i] : old[i];
       row = kept;
     }
-    store_block(geometry_, block, row, next + c * geometry_.plane());
+    store_block(cells, row, next + c * geometry_.plane());
   }
 }
 
 void BlockStep::backward(std::span<const float> coefficients, int block, const float* grid, const float* fire,
                          const float* dout, BlockScratch& s, float* dpatch_planes, std::span<float> dc) const {
+  const Geometry::Block cells = geometry_.block(block);
   const int channels = automaton_.options().channels;
   const auto perceive_size = 4 * static_cast<std::size_t>(automaton_.perceive().gates());
   perceive(block, grid, s, [&](int group_channels, const float* patch, float* values, float* rows) {
@@ -118,17 +124,23 @@ void BlockStep::backward(std::span<const float> coefficients, int block, const f
     }
     perception_.backward(coefficients, group.channels, s.patch.data() + group.patch,
                          s.perceived.data() + group.perceived, dinput + group.row, s.work.data(), s.dpatch.data(), dc);
-    for (int o = 0; o < 9; ++o)
-      for (int c = 0; c < group.channels; ++c)
-        store_block(geometry_, block, s.dpatch.data() + o * group.lanes + c * L,
-                    dpatch_planes + (static_cast<std::size_t>(o) * channels + group.first + c) * geometry_.plane());
+    for (int o = 0; o < 9; ++o) {
+      float* plane = dpatch_planes + (static_cast<std::size_t>(o) * channels + group.first) * geometry_.plane();
+      for (int c = 0; c < group.channels; ++c, plane += geometry_.plane())
+        store_block(cells, s.dpatch.data() + o * group.lanes + c * L, plane);
+    }
   });
 }
 
 void BlockStep::gather(int block, const float* dpatch, float* dstate) const {
+  const Geometry::Block cells = geometry_.block(block);
   const int channels = automaton_.options().channels;
-  for (int c = 0; c < channels; ++c)
-    gather_block(geometry_, block, dpatch + c * geometry_.plane(), channels * geometry_.plane(), dstate + c * L);
+  const float* planes[9];
+  for (int o = 0; o < 9; ++o) planes[o] = dpatch + o * channels * geometry_.plane() - geometry_.shift(o);
+  for (int c = 0; c < channels; ++c) {
+    gather_block(cells, planes, dstate + c * L);
+    for (const float*& plane : planes) plane += geometry_.plane();
+  }
 }
 
 }  // namespace espalier

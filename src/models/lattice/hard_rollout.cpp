@@ -11,27 +11,12 @@ namespace {
 
 template <int kWords>
 struct Words {
-  std::uint64_t w[kWords];
-  friend Words operator&(const Words& a, const Words& b) {
-    return zip(a, b, [](auto x, auto y) { return x & y; });
-  }
-  friend Words operator|(const Words& a, const Words& b) {
-    return zip(a, b, [](auto x, auto y) { return x | y; });
-  }
-  friend Words operator^(const Words& a, const Words& b) {
-    return zip(a, b, [](auto x, auto y) { return x ^ y; });
-  }
-  friend Words operator~(const Words& a) {
-    return zip(a, a, [](auto x, auto) { return ~x; });
-  }
-
- private:
-  template <class F>
-  static Words zip(const Words& a, const Words& b, F f) {
-    Words r;
-    for (int i = 0; i < kWords; ++i) r.w[i] = f(a.w[i], b.w[i]);
-    return r;
-  }
+  using Vector [[gnu::vector_size(8 * kWords)]] = std::uint64_t;  // left to itself the compiler shuffles words about
+  Vector w;
+  friend Words operator&(const Words& a, const Words& b) { return {a.w & b.w}; }
+  friend Words operator|(const Words& a, const Words& b) { return {a.w | b.w}; }
+  friend Words operator^(const Words& a, const Words& b) { return {a.w ^ b.w}; }
+  friend Words operator~(const Words& a) { return {~a.w}; }
 };
 
 // A two-input function as m0 ^ m1 a ^ m2 b ^ m3 ab: one form for all gates, so that no branch has to be guessed.
@@ -97,9 +82,11 @@ class Simulation {
         const Words<kWords>* patch[9];
         for (int o = 0; o < 9; ++o) patch[o] = now.data() + neighbour(y + o / 3 - 1, x + o % 3 - 1) * channels;
         for (const Input& input : inputs_) values_[input.net] = patch[input.place][input.channel];
-        Words<kWords>* result = values_.data() + cell_.inputs.size();
+        Words<kWords>* values = values_.data();
+        Words<kWords>* result = values + cell_.inputs.size();
+        const Function<kWords>* functions = functions_.data();
         for (const NetlistGate& g : cell_.gates)
-          *result++ = functions_[static_cast<int>(g.gate)](values_[g.a], values_[g.b]);
+          *result++ = functions[static_cast<int>(g.gate)](values[g.a], values[g.b]);
         for (int c = 0; c < channels; ++c) {
           Words<kWords> value = values_[cell_.outputs[c].net];
           if (!fire.empty()) {

@@ -6,19 +6,16 @@
 #include "base/scratch.hpp"
 #include "base/wavefront.hpp"
 #include "espalier/error.hpp"
-#include "espalier/parameters.hpp"
 #include "espalier/logic_automaton.hpp"
+#include "espalier/parameters.hpp"
 #include "logic/finite.hpp"
 #include "models/lattice/block_step.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMaxSlots = 32;
 constexpr double kMaxFloats = 4294967296.0;  // 16 GiB
 constexpr int kGradientStates = 2 * 9 + 1;   // as large as a state: two sets of patches, and the loss
-
-std::size_t blocks_per_slot(int blocks) { return (static_cast<std::size_t>(blocks) + kMaxSlots - 1) / kMaxSlots; }
 
 const RolloutOptions& checked(const RolloutOptions& options, int channels) {
   check_rollout(options, channels);
@@ -72,9 +69,8 @@ struct Rollout::State {
         geometry(o.batch, o.height, o.width, automaton.options().boundary),
         step(automaton, geometry),
         gates(automaton.perceive(), automaton.update()),
-        block_ns(0.15 * static_cast<double>(automaton.gates_per_cell()) * kBlockCells),
-        slot_blocks(blocks_per_slot(geometry.blocks())),
-        wavefront(chunk_neighbours(geometry, slot_blocks)),
+        chunk_ns(0.15 * static_cast<double>(automaton.gates_per_cell()) * kBlockCells * geometry.blocks_per_chunk()),
+        wavefront(chunk_neighbours(geometry)),
         slots(wavefront.chunks(), static_cast<std::size_t>(automaton.gates()) * 4),
         scratch([automaton] { return std::make_unique<BlockScratch>(automaton); }) {
     states.resize(state_size() * (static_cast<std::size_t>(o.steps) + 1));
@@ -96,8 +92,8 @@ struct Rollout::State {
   // visit(block) for the blocks of a chunk.
   template <class Visit>
   void each_block(std::size_t chunk, Visit visit) const {
-    const std::size_t end = std::min(static_cast<std::size_t>(geometry.blocks()), (chunk + 1) * slot_blocks);
-    for (std::size_t b = chunk * slot_blocks; b < end; ++b) visit(static_cast<int>(b));
+    const auto c = static_cast<int>(chunk);
+    for (int b = geometry.chunk_begin(c); b < geometry.chunk_begin(c + 1); ++b) visit(b);
   }
 
   RolloutOptions options;
@@ -105,15 +101,14 @@ struct Rollout::State {
   Geometry geometry;
   BlockStep step;
   SoftGates gates;
-  double block_ns;                 // rough cost of one block's step
+  double chunk_ns;                 // rough cost of one chunk's step forward
   AlignedVector<float> states;     // [T+1][C][plane]
   AlignedVector<float> fire;       // [T][blocks][32], empty when synchronous
   AlignedVector<float> dfinal;     // [C][plane]: gradient of the last state
   AlignedVector<float> dpatch[2];  // [9][C][plane], of this step and the one after
   AlignedVector<float> dc;         // [gates][4]
-  std::size_t slot_blocks;         // blocks of a slot
-  Wavefront wavefront;             // a chunk is the blocks of a slot
-  GradientSlots slots;
+  Wavefront wavefront;
+  GradientSlots slots;  // one per chunk
   ScratchPool<BlockScratch> scratch;
   Stage stage = Stage::kNothing;
 };
@@ -151,23 +146,30 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
   each_value(geometry, s.channels,
              [&](std::size_t i, int c, std::int32_t at) { start[c * geometry.plane() + at] = initial[i]; });
   for (int b = 0; b < geometry.blocks(); ++b)
-    for (const Geometry::Copy& copy : geometry.rim(b))
+    for (const Geometry::Copy& copy : geometry.block(b).rim)
       for (int c = 0; c < s.channels; ++c)
         start[c * geometry.plane() + copy.to] = start[c * geometry.plane() + copy.from];
   if (!s.fire.empty()) {
     const Random random(fire_seed, Purpose::kFire, fire_step);
-    pool.for_chunks(s.fire.size(), 4096, 8.0, [&](Chunk c) {
-      for (std::size_t i = c.begin; i < c.end; ++i) s.fire[i] = random.uniform(i) < s.options.fire_rate ? 1.0f : 0.0f;
+    const auto blocks = static_cast<std::size_t>(geometry.blocks());
+    const std::size_t numbers = (s.cells() + kBlockCells - 1) / kBlockCells * kBlockCells;  // set aside for a step
+    pool.for_chunks(s.options.steps * blocks, 128, 8.0 * kBlockCells, [&](Chunk c) {
+      for (std::size_t i = c.begin; i < c.end; ++i) {
+        const Geometry::Block block = geometry.block(static_cast<int>(i % blocks));
+        const std::size_t first = i / blocks * numbers + static_cast<std::size_t>(block.first);
+        for (int lane = 0; lane < block.cells; ++lane)
+          s.fire[i * kBlockCells + lane] = random.uniform(first + lane) < s.options.fire_rate ? 1.0f : 0.0f;
+      }
     });
   }
-  const double chunk_ns = s.block_ns * static_cast<double>(s.slot_blocks);
-  s.wavefront.run(static_cast<std::size_t>(s.options.steps), chunk_ns, pool, [&](std::size_t step, std::size_t chunk) {
-    const auto t = static_cast<int>(step);
-    const auto scratch = s.scratch.borrow();
-    s.each_block(chunk, [&](int b) {
-      s.step.forward(s.gates.coefficients(), b, s.grid(t), s.fire_of(t, b), *scratch, s.grid(t + 1));
-    });
-  });
+  s.wavefront.run(static_cast<std::size_t>(s.options.steps), s.chunk_ns, pool,
+                  [&](std::size_t step, std::size_t chunk) {
+                    const auto t = static_cast<int>(step);
+                    const auto scratch = s.scratch.borrow();
+                    s.each_block(chunk, [&](int b) {
+                      s.step.forward(s.gates.coefficients(), b, s.grid(t), s.fire_of(t, b), *scratch, s.grid(t + 1));
+                    });
+                  });
   s.stage = State::Stage::kForward;
 }
 
@@ -226,24 +228,24 @@ void Rollout::backward(const ThreadPool& pool) {
   s.need(State::Stage::kLoss, "rollout backward", "loss()");
   s.stage = State::Stage::kLoss;
   s.slots.zero(pool);
-  const double chunk_ns = 3 * s.block_ns * static_cast<double>(s.slot_blocks);
-  s.wavefront.run(static_cast<std::size_t>(s.options.steps), chunk_ns, pool, [&](std::size_t step, std::size_t chunk) {
-    const int t = s.options.steps - 1 - static_cast<int>(step);
-    const float* after = s.dpatch[(t + 1) % 2].data();
-    const auto scratch = s.scratch.borrow();
-    AlignedVector<float>& dout = scratch->dout;
-    s.each_block(chunk, [&](int b) {
-      if (step == 0) {
-        for (int c = 0; c < s.channels; ++c)
-          load_block(s.geometry, b, s.dfinal.data() + c * s.geometry.plane(), 0,
-                     &dout[static_cast<std::size_t>(c) * kBlockCells]);
-      } else {
-        s.step.gather(b, after, dout.data());
-      }
-      s.step.backward(s.gates.coefficients(), b, s.grid(t), s.fire_of(t, b), dout.data(), *scratch,
-                      s.dpatch[t % 2].data(), s.slots.slot(chunk));
-    });
-  });
+  s.wavefront.run(static_cast<std::size_t>(s.options.steps), 3 * s.chunk_ns, pool,
+                  [&](std::size_t step, std::size_t chunk) {
+                    const int t = s.options.steps - 1 - static_cast<int>(step);
+                    const float* after = s.dpatch[(t + 1) % 2].data();
+                    const auto scratch = s.scratch.borrow();
+                    AlignedVector<float>& dout = scratch->dout;
+                    s.each_block(chunk, [&](int b) {
+                      if (step == 0) {
+                        for (int c = 0; c < s.channels; ++c)
+                          load_block(s.geometry.block(b), s.dfinal.data() + c * s.geometry.plane(), 0,
+                                     &dout[static_cast<std::size_t>(c) * kBlockCells]);
+                      } else {
+                        s.step.gather(b, after, dout.data());
+                      }
+                      s.step.backward(s.gates.coefficients(), b, s.grid(t), s.fire_of(t, b), dout.data(), *scratch,
+                                      s.dpatch[t % 2].data(), s.slots.slot(chunk));
+                    });
+                  });
   s.stage = State::Stage::kBackward;
 }
 

@@ -182,6 +182,22 @@ Expression reachable(const std::vector<ExpressionNode>& nodes, std::int32_t root
   return std::move(copier.out);
 }
 
+LabelledGraph graph_of_expression(const Expression& expression) {
+  LabelledGraph graph;
+  graph.directed = true;
+  for (std::uint32_t i = 0; i < expression.nodes.size(); ++i) {
+    const ExpressionNode& n = expression.nodes[i];
+    graph.labels.push_back(n.label);
+    if (n.left >= 0 && n.left == n.right) {  // a shared operand on both sides is one edge
+      graph.edges.push_back({static_cast<std::uint32_t>(n.left), i, "both"});
+      continue;
+    }
+    if (n.left >= 0) graph.edges.push_back({static_cast<std::uint32_t>(n.left), i, "left"});
+    if (n.right >= 0) graph.edges.push_back({static_cast<std::uint32_t>(n.right), i, "right"});
+  }
+  return graph;
+}
+
 std::string to_dot(const Expression& expression, std::string_view title) {
   std::string dot = fmt::format("digraph \"{}\" {{\n  label=\"{}\";\n", title, title);
   for (std::size_t i = 0; i < expression.nodes.size(); ++i) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "espalier/graph.hpp"
+
 namespace espalier {
 
 inline constexpr std::string_view kNegation = "neg";  // label of the unary minus
@@ -41,6 +43,8 @@ Expression as_tree(const Expression& expression);
 // Only the nodes that the given root sees, operands first; an empty expression for root -1.
 Expression reachable(const std::vector<ExpressionNode>& nodes, std::int32_t root);
 
+// Edges from operand to user, labelled left and right; "both" where one shared node is on both sides.
+LabelledGraph graph_of_expression(const Expression& expression);
 // Graphviz.
 std::string to_dot(const Expression& expression, std::string_view title);
 

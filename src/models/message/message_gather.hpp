@@ -1,8 +1,8 @@
-// Sums over neighbours for whole chunks, with heavy nodes summed piece by piece beforehand.
+// What a node hears: sums over neighbours for whole chunks of rows, and the largest over neighbours with the way back
+// to who it was. Nodes with many neighbours ("heavy") are worked on piece by piece beforehand, in parallel.
 #pragma once
 
 #include "espalier/message_passing.hpp"
-#include "models/message/dense_kernels.hpp"
 
 namespace espalier {
 
@@ -19,28 +19,25 @@ struct SideGather {
 std::vector<SideGather> forward_gathers(const MessageGraph& graph, Aggregation aggregation);
 std::vector<SideGather> backward_gathers(const MessageGraph& graph, Aggregation aggregation);
 
-// The lists of heavy nodes, cut into pieces that are worked on in parallel and put together in order.
-struct HeavyPieces {
-  struct Piece {
-    std::size_t side;
-    std::uint32_t node, begin, end;  // places begin..end of the side's list
-  };
-  struct Sum {
-    std::size_t side;
-    std::uint32_t node;
-    std::size_t first, last;  // pieces
-  };
-  std::vector<Piece> pieces;
-  std::vector<Sum> sums;
-};
-HeavyPieces heavy_pieces(std::span<const MessageGraph::Side* const> lists);
-
 // Fills state.heavy with one row per heavy node, sides in order.
 void gather_heavy(const std::vector<SideGather>& gathers, const float* x, std::size_t features, MessageState& state,
                   const ThreadPool& pool);
-
 // Rows begin..end of side `index` into out [end - begin][features].
 void gather_chunk(const std::vector<SideGather>& gathers, std::size_t index, const float* x, std::size_t features,
                   const MessageState& state, std::size_t begin, std::size_t end, float* out);
+
+// Rows of heavy nodes into state.maxima and state.winners [2R][N][features], which have their size already.
+void max_heavy(const MessageGraph& graph, const float* x, std::size_t features, MessageState& state,
+               const ThreadPool& pool);
+// The other rows of begin..end of side `index`. Ties go to the first neighbour; without neighbours 0, no winner.
+void max_chunk(const MessageGraph& graph, std::size_t index, const float* x, std::size_t features, std::size_t begin,
+               std::size_t end, MessageState& state);
+
+// dh_u += what state.routed [2R][N][features] brings to the winner u, rows begin..end but for heavy listeners' lists.
+void route_chunk(const MessageGraph& graph, const MessageState& state, std::size_t features, std::size_t begin,
+                 std::size_t end, float* dh);
+// The rest of it: nodes heard by many.
+void route_heavy(const MessageGraph& graph, MessageState& state, std::size_t features, float* dh,
+                 const ThreadPool& pool);
 
 }  // namespace espalier

@@ -1,14 +1,19 @@
-// The layer's tensors, its one-node reference and small matters; the passes over all nodes are in
-// message_forward.cpp and message_backward.cpp.
+// MessagePassingLayer: its tensors, the one-node reference, and the passes over all nodes, forward and backward. What
+// nodes hear is in message_gather.cpp, the arithmetic in message_kernels.cpp.
 #include "espalier/message_passing.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "espalier/error.hpp"
+#include "espalier/optimizer.hpp"
 #include "espalier/random.hpp"
+#include "graph/activation.hpp"
+#include "models/message/message_gather.hpp"
+#include "models/message/message_kernels.hpp"
 
 namespace espalier {
 
@@ -62,7 +67,10 @@ const float* MessagePassingLayer::panel(const Parameters& p, std::size_t index) 
   return values + (side % 2 == 0 ? in_ : out_) + side / 2 * options_.in * options_.out;
 }
 
-void MessagePassingLayer::check(const MessageGraph& graph, std::span<const float> h, std::size_t y_size) const {
+void MessagePassingLayer::check(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
+                                std::size_t y_size) const {
+  if (p.num_parameters() < first_offset_ + size_)
+    fail("message passing", fmt::format("{} parameters", p.num_parameters()), "the Parameters the layer was made in");
   if (graph.num_relations() != options_.relations)
     fail("message passing", fmt::format("a graph of {} relations", graph.num_relations()),
          fmt::format("{}", options_.relations));
@@ -71,10 +79,21 @@ void MessagePassingLayer::check(const MessageGraph& graph, std::span<const float
          fmt::format("{} nodes x {} and x {} features", graph.num_nodes(), options_.in, options_.out));
 }
 
+namespace {
+
+void refuse_overlap(std::span<const float> written, std::span<const float> read) {
+  const std::less<const float*> before;
+  if (!written.empty() && !read.empty() && before(written.data(), read.data() + read.size()) &&
+      before(read.data(), written.data() + written.size()))
+    fail("message passing", "arrays that overlap", "results in memory of their own");
+}
+
+}  // namespace
+
 void MessagePassingLayer::forward(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
                                   std::size_t node, std::span<float> out) const {
   const std::size_t in = options_.in;
-  check(graph, h, graph.num_nodes() * options_.out);
+  check(p, graph, h, graph.num_nodes() * options_.out);
   if (node >= graph.num_nodes() || out.size() != options_.out)
     fail("message passing", fmt::format("node {} and {} outputs", node, out.size()),
          fmt::format("a node below {} and {} outputs", graph.num_nodes(), options_.out));
@@ -108,17 +127,14 @@ void MessagePassingLayer::forward(const Parameters& p, const MessageGraph& graph
       out[o] =
           p.values()[gain_ + o] * (out[o] - mean) / std::sqrt(variance + kLayerNormEpsilon) + p.values()[shift_ + o];
   }
-  for (float& z : out) {
-    if (options_.activation == Activation::kRelu) z = std::max(z, 0.0f);
-    if (options_.activation == Activation::kLeakyRelu) z = z > 0 ? z : kLeak * z;
-    if (options_.activation == Activation::kTanh) z = std::tanh(z);
-  }
+  for (float& z : out) z = reference::activate(options_.activation, z);
 }
 
 double MessagePassingLayer::chunk_ns(const MessageGraph& graph) const {
   const auto panels = static_cast<double>(1 + 2 * options_.relations);
-  const double rows = static_cast<double>(graph.num_nodes()) / static_cast<double>(graph.num_chunks());
-  const double edges = 2.0 * static_cast<double>(graph.num_edges()) / static_cast<double>(graph.num_chunks());
+  const auto chunks = static_cast<double>(std::max<std::size_t>(1, graph.num_chunks()));
+  const double rows = static_cast<double>(graph.num_nodes()) / chunks;
+  const double edges = 2.0 * static_cast<double>(graph.num_edges()) / chunks;
   const auto in = static_cast<double>(options_.in), out = static_cast<double>(options_.out);
   return 0.03 * rows * panels * in * out + 0.2 * edges * in;
 }
@@ -130,10 +146,150 @@ void MessagePassingLayer::zero_grad(Parameters& p, const ThreadPool& pool) const
 }
 
 void MessagePassingLayer::step(Parameters& p, float lr, const ThreadPool& pool) const {
-  const std::span<float> w = p.values().subspan(first_offset_, size_), g = p.gradients().subspan(first_offset_, size_);
-  pool.for_chunks(size_, kFlatChunk, 0.3, [&](Chunk c) {
-    for (std::size_t i = c.begin; i < c.end; ++i) w[i] -= lr * g[i];
+  sgd_step(p, first_offset_, first_offset_ + size_, lr, pool);
+}
+
+// --- Forward: for every chunk of rows, gather what the neighbours say, multiply, finish. One pass over memory: the
+// gathered sums of a chunk stay in cache and are not kept (the backward pass does not need them).
+void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
+                                        std::span<float> y, MessageState& state, const ThreadPool& pool) const {
+  check(p, graph, h, y.size());
+  refuse_overlap(y, h);
+  state.forward_options = {};  // a pass that is cancelled leaves nothing for backward
+  const std::size_t in = options_.in, out = options_.out, nodes = graph.num_nodes();
+  const std::size_t sides = graph.sides().size(), panels = 1 + sides, panel_size = packed_size(in, out);
+  const bool max = options_.aggregation == Aggregation::kMax;
+  state.packed.resize(panels * panel_size);
+  for (std::size_t i = 0; i < panels; ++i) pack_columns(panel(p, i), in, out, out, 1, &state.packed[i * panel_size]);
+  if (options_.layer_norm) {
+    state.normed.resize(nodes * out);
+    state.inverse_deviation.resize(nodes);
+  }
+  if (max) {
+    state.maxima.resize(sides * nodes * in);
+    state.winners.resize(sides * nodes * in);
+  }
+  const std::vector<SideGather> gathers = forward_gathers(graph, options_.aggregation);
+  if (max)
+    max_heavy(graph, h.data(), in, state, pool);
+  else
+    gather_heavy(gathers, h.data(), in, state, pool);
+  const float* values = p.values().data();
+  const RowArgs row_args{out, options_.activation, values + bias_, options_.layer_norm ? values + gain_ : nullptr,
+                         values + shift_};
+  pool.for_chunks(graph.num_chunks(), 1, chunk_ns(graph), [&](Chunk c) {
+    const std::size_t begin = graph.chunk_starts()[c.index], end = graph.chunk_starts()[c.index + 1];
+    const std::size_t rows = end - begin;
+    static thread_local AlignedVector<float> gathered;  // [sides][rows][in]
+    gathered.resize(std::max(gathered.size(), sides * rows * in));
+    std::vector<Panel> factors{{h.data() + begin * in, in, state.packed.data()}};
+    for (std::size_t s = 0; s < sides; ++s) {
+      float* sums = &gathered[s * rows * in];
+      if (max) {
+        max_chunk(graph, s, h.data(), in, begin, end, state);
+        sums = &state.maxima[(s * nodes + begin) * in];
+      } else {
+        gather_chunk(gathers, s, h.data(), in, state, begin, end, sums);
+      }
+      factors.push_back({sums, in, &state.packed[(1 + s) * panel_size]});
+    }
+    float* z = y.data() + begin * out;
+    dense_rows(factors.data(), panels, in, rows, out, z, out);
+    finish_rows(row_args, rows, z, options_.layer_norm ? &state.normed[begin * out] : nullptr,
+                options_.layer_norm ? &state.inverse_deviation[begin] : nullptr);
   });
+  state.forward_nodes = nodes;
+  state.forward_options = options_;
+}
+
+// --- Backward, exactly. For mean and sum the messages are linear, so
+//   dW_s = sum_v (agg_s h)_v^T dz_v = sum_u h_u^T G_s,u   and   dh_u = dz_u W_self^T + sum_s G_s,u W_s^T
+// with G_s,u = sum over v that heard u on side s of c_s(v) dz_v. One gather of dz gives both, chunk by chunk, and
+// the forward pass need not keep its sums. Max is not linear: what a node's message got goes to the winners.
+static_assert(MessageGraph::kRows <= kOuterRows);
+
+void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
+                                   std::span<const float> y, std::span<const float> dy, MessageState& state,
+                                   std::span<float> gradients, std::span<float> dh, const ThreadPool& pool) const {
+  check(p, graph, h, y.size());
+  if (state.forward_options != options_ || state.forward_nodes != graph.num_nodes())
+    fail("message passing", "backward with a state of another graph or layer, or of none",
+         "forward_batch with this state first");
+  if (dy.size() != y.size() || gradients.size() < first_offset_ + size_ || (!dh.empty() && dh.size() != h.size()))
+    fail(
+        "message passing",
+        fmt::format("{} numbers of dy, {} gradients, {} numbers of dh", dy.size(), gradients.size(), dh.size()),
+        fmt::format("{} as y has, {} as there are parameters, and {} or none", y.size(), p.num_parameters(), h.size()));
+  for (const std::span<const float> read : {h, y, dy}) refuse_overlap(dh, read);
+  const std::size_t in = options_.in, out = options_.out, nodes = graph.num_nodes();
+  const std::size_t sides = graph.sides().size(), panels = 1 + sides, panel_size = packed_size(out, in);
+  if (nodes == 0) return;
+  const bool max = options_.aggregation == Aggregation::kMax, norm = options_.layer_norm;
+  state.packed.resize(panels * panel_size);
+  for (std::size_t i = 0; i < panels; ++i) pack_columns(panel(p, i), out, in, 1, out, &state.packed[i * panel_size]);
+  state.dz.resize(nodes * out);
+  if (max) state.routed.resize(sides * nodes * in);
+
+  const std::size_t slots = graph.num_slots(), per_slot = graph.chunks_per_slot();
+  if (slots > 1) {
+    if (!state.slots || state.slots->count() != slots || state.slots->slot(0).size() != size_)
+      state.slots.emplace(slots, size_);
+    state.slots->zero(pool);
+  }
+  // Where slot i adds tensor values that start at `offset`.
+  const auto into = [&](std::size_t slot, std::size_t offset) {
+    return slots > 1 ? state.slots->slot(slot).data() + (offset - first_offset_) : gradients.data() + offset;
+  };
+  const auto side_offset = [&](std::size_t s) { return (s % 2 == 0 ? in_ : out_) + s / 2 * in * out; };
+  const double slot_ns = chunk_ns(graph) * static_cast<double>(per_slot);
+  const auto for_slots = [&](double item_ns, auto&& body) {
+    pool.for_chunks(graph.num_chunks(), per_slot, item_ns / static_cast<double>(per_slot), [&](Chunk c) {
+      for (std::size_t i = c.begin; i < c.end; ++i) body(c.index, graph.chunk_starts()[i], graph.chunk_starts()[i + 1]);
+    });
+  };
+
+  const float* values = p.values().data();
+  const RowArgs row_args{out, options_.activation, values + bias_, norm ? values + gain_ : nullptr, values + shift_};
+  for_slots(slot_ns / 10, [&](std::size_t slot, std::size_t begin, std::size_t end) {
+    const std::size_t at = begin * out;
+    unfinish_rows(row_args, end - begin, y.data() + at, dy.data() + at, norm ? &state.normed[at] : nullptr,
+                  norm ? &state.inverse_deviation[begin] : nullptr, &state.dz[at], into(slot, bias_),
+                  norm ? into(slot, gain_) : nullptr, norm ? into(slot, shift_) : nullptr);
+  });
+
+  const float* dz = state.dz.data();
+  const std::vector<SideGather> gathers = backward_gathers(graph, options_.aggregation);
+  if (!max) gather_heavy(gathers, dz, out, state, pool);
+  for_slots(2 * slot_ns, [&](std::size_t slot, std::size_t begin, std::size_t end) {
+    const std::size_t rows = end - begin;
+    const float* h_rows = h.data() + begin * in;
+    const float* dz_rows = dz + begin * out;
+    outer_add(h_rows, in, in, dz_rows, out, out, rows, into(slot, self_));
+    std::vector<Panel> factors{{dz_rows, out, state.packed.data()}};
+    static thread_local AlignedVector<float> gathered;  // [sides][rows][out]
+    gathered.resize(std::max(gathered.size(), sides * rows * out));
+    for (std::size_t s = 0; s < sides; ++s) {
+      const float* packed = &state.packed[(1 + s) * panel_size];
+      if (max) {
+        outer_add(&state.maxima[(s * nodes + begin) * in], in, in, dz_rows, out, out, rows, into(slot, side_offset(s)));
+        const Panel factor{dz_rows, out, packed};
+        dense_rows(&factor, 1, out, rows, in, &state.routed[(s * nodes + begin) * in], in);
+        continue;
+      }
+      float* sums = &gathered[s * rows * out];
+      gather_chunk(gathers, s, dz, out, state, begin, end, sums);
+      outer_add(h_rows, in, in, sums, out, out, rows, into(slot, side_offset(s)));
+      factors.push_back({sums, out, packed});
+    }
+    if (!dh.empty()) dense_rows(factors.data(), factors.size(), out, rows, in, dh.data() + begin * in, in);
+  });
+  if (max && !dh.empty()) {
+    for_slots(slot_ns, [&](std::size_t, std::size_t begin, std::size_t end) {
+      route_chunk(graph, state, in, begin, end, dh.data());
+    });
+    route_heavy(graph, state, in, dh.data(), pool);
+  }
+  if (slots > 1) state.slots->add_to(gradients.subspan(first_offset_, size_), pool);
 }
 
 }  // namespace espalier

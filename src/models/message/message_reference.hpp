@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "espalier/message_passing.hpp"
-#include "models/dag/dag_reference.hpp"
+#include "graph/activation.hpp"
 
 namespace espalier::reference {
 

@@ -1,35 +1,19 @@
-// Local edits of an expression, one per node, and what they make of it; and the exact engine whose rules the
-// `simplify` task learns.
+// Local edits of an expression, one per node, and what they make of it; the exact engine whose rules the `simplify`
+// task learns; and a GraphTransformNet that predicts the edits.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "espalier/message_passing.hpp"
 #include "models/message/expression.hpp"
 
 namespace espalier {
 
-// The labels a model knows, by number. Order is part of the model file.
-class Vocabulary {
- public:
-  Vocabulary() = default;
-  explicit Vocabulary(std::vector<std::string> labels);
-  // + - * ^ neg, 0..max_number, then the symbols.
-  static Vocabulary arithmetic(int max_number, const std::vector<std::string>& symbols);
-
-  std::size_t size() const { return labels_.size(); }
-  const std::vector<std::string>& labels() const { return labels_; }
-  const std::string& label(std::size_t number) const { return labels_.at(number); }
-  bool knows(const std::string& label) const { return numbers_.contains(label); }
-  std::uint32_t number(const std::string& label) const;  // an Error that lists the known ones
-
- private:
-  std::vector<std::string> labels_;
-  std::map<std::string, std::uint32_t> numbers_;
-};
+// + - * ^ neg, 0..max_number, then the symbols.
+Vocabulary arithmetic_vocabulary(int max_number, const std::vector<std::string>& symbols);
 
 // An edit is a number: one of these, or kBecome + s for "become symbol s".
 enum Edit : std::uint32_t { kKeep = 0, kDelete = 1, kTakeLeft = 2, kTakeRight = 3, kBecome = 4 };
@@ -49,5 +33,26 @@ Expression simplify_pass(const Expression& expression, const Vocabulary& words);
 Expression normal_form(const Expression& expression, const Vocabulary& words);
 // The edits that do the same as simplify_pass; operands that go are marked kDelete when all users drop them.
 std::vector<std::uint32_t> simplify_edits(const Expression& expression, const Vocabulary& words);
+
+// A network with one relation for left operands, one for right ones, both from operand to user, and one logit per edit.
+GraphTransformNet make_rewrite_net(Vocabulary words, const TransformOptions& options, std::uint64_t seed);
+NumberedGraph number_expression(const Expression& expression, const Vocabulary& words);
+TransformBatch batch_expressions(const GraphTransformNet& net, std::span<const Expression* const> expressions);
+
+// One pass: predict, apply.
+Expression transform(const GraphTransformNet& net, const Expression& expression);
+// Passes until nothing changes, at most `max_passes`; the expression after each pass, the first being the input. With
+// `share` equal subexpressions become one node again after every pass.
+struct RewritePasses {
+  std::vector<Expression> passes;
+  bool settled = false;  // the last pass changed nothing
+};
+RewritePasses rewrite(const GraphTransformNet& net, const Expression& expression, std::size_t max_passes, bool share);
+// The same for many expressions, in parallel: the expression after one pass and the last one.
+struct Rewritten {
+  Expression once, last;
+};
+std::vector<Rewritten> rewrite_all(const GraphTransformNet& net, std::span<const Expression> expressions,
+                                   std::size_t max_passes, bool share, const ThreadPool& pool);
 
 }  // namespace espalier

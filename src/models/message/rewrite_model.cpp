@@ -4,47 +4,66 @@
 
 #include "base/json.hpp"
 #include "espalier/error.hpp"
-#include "models/message/simplify_objective.hpp"
+#include "models/message/rewrite.hpp"
 
 namespace espalier {
 namespace {
 
-// What a file needs to know of the options, by the names of their fields.
-constexpr const char* kStored[] = {"features", "layers", "aggregation", "norm", "activation", "share"};
+using Json = nlohmann::json;
+
+// The network's options and `share` as a file of this format has them, "option.NAME", each a text; in files of format 1
+// they are entries of the run's configuration.
+struct StoredOptions {
+  TransformOptions net;
+  bool share = false;
+
+  Fields fields() {
+    Fields f = fields_of(net);
+    f.add("share", share, "one node for equal subexpressions");
+    return f;
+  }
+};
+
+std::string key_of(const Field& field) { return "option." + field.name(); }
+
+Vocabulary vocabulary_from(const std::string& text, const std::string& name) {
+  const Json labels = parse_json(text, fmt::format("the vocabulary of {}", name));
+  std::vector<std::string> words;
+  if (labels.is_array())
+    for (const Json& label : labels)
+      if (label.is_string()) words.push_back(label.get<std::string>());
+  if (words.empty() || words.size() != labels.size())
+    fail("rewrite model", fmt::format("a vocabulary in {} that is not a list of labels", name),
+         "a JSON array of texts");
+  return Vocabulary(std::move(words));
+}
 
 }  // namespace
 
 std::unique_ptr<RewriteModel> RewriteModel::load(const SafetensorsFile& file, const std::string& name) {
-  const nlohmann::json labels = parse_json(file.meta("vocabulary"), name);
-  std::vector<std::string> words;
-  if (labels.is_array())
-    for (const nlohmann::json& label : labels)
-      if (label.is_string()) words.push_back(label.get<std::string>());
-  if (words.empty() || words.size() != labels.size())
-    fail("rewrite model", "a vocabulary that is not a list of labels", "a JSON array of texts");
-  SimplifyTaskOptions options;
-  Fields fields = fields_of(options);
-  const bool old = !file.metadata.contains("option.features");
-  const nlohmann::json config = old ? parse_json(file.meta("config"), name) : nlohmann::json::object();
-  for (const char* key : kStored) {
-    Field& field = fields.at(key);
-    if (!old)
-      field.set_text(file.meta(std::string("option.") + key));
-    else if (const auto value = config.find(key); value != config.end())
+  Vocabulary words = vocabulary_from(file.meta("vocabulary"), name);
+  StoredOptions options;
+  Fields fields = options.fields();
+  const bool format_1 = file.meta("format") == "espalier model 1";
+  const Json config =
+      format_1 ? parse_json(file.meta("config"), fmt::format("the configuration of {}", name)) : Json::object();
+  for (Field& field : fields.list()) {
+    if (!format_1) {
+      field.set_text(file.meta(key_of(field)));
+    } else if (const auto value = config.find(field.name()); value != config.end()) {
       field.set_text(value->is_string() ? value->get<std::string>() : value->dump());
+    }
   }
-  GraphTransformNet net(Vocabulary(std::move(words)), options.net, 0);
+  GraphTransformNet net = make_rewrite_net(std::move(words), options.net, 0);
   load_parameters(net.parameters(), file);
-  return std::make_unique<RewriteModel>(std::move(net), options.data.share);
+  return std::make_unique<RewriteModel>(std::move(net), options.share);
 }
 
 void RewriteModel::describe(SafetensorsFile& file) const {
-  file.metadata["vocabulary"] = nlohmann::json(net_.words().labels()).dump();
-  SimplifyTaskOptions options;
-  options.net = net_.options();
-  options.data.share = share_;
-  Fields fields = fields_of(options);
-  for (const char* key : kStored) file.metadata[std::string("option.") + key] = fields.at(key).text();
+  file.metadata["vocabulary"] = Json(net_.words().labels()).dump();
+  StoredOptions options{net_.options(), share_};
+  Fields fields = options.fields();
+  for (const Field& field : fields.list()) file.metadata[key_of(field)] = field.text();
 }
 
 Facts RewriteModel::facts() const {

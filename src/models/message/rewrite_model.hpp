@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "espalier/graph_transform_net.hpp"
+#include "espalier/message_passing.hpp"
 #include "espalier/model.hpp"
 
 namespace espalier {

@@ -15,8 +15,8 @@ namespace {
 // One random expression. Every draw is numbered, so expression `index` is the same whatever came before.
 class Grower {
  public:
-  Grower(const SimplifyDataOptions& options, std::uint32_t index)
-      : options_(options), random_(options.seed, Purpose::kData, index) {}
+  Grower(const SimplifyDataOptions& options, std::uint64_t seed, std::uint32_t index)
+      : options_(options), random_(seed, Purpose::kData, index) {}
 
   // `spine`: one path goes down to exactly this depth.
   Expression grow(int depth, bool spine) {
@@ -65,8 +65,8 @@ class Grower {
 };
 
 // `count` different expressions of the given depth, or of every depth from 1 to it.
-std::vector<Expression> different(const SimplifyDataOptions& options, std::size_t count, int depth, bool exactly,
-                                  std::uint32_t first_index) {
+std::vector<Expression> different(const SimplifyDataOptions& options, std::uint64_t seed, std::size_t count, int depth,
+                                  bool exactly, std::uint32_t first_index) {
   std::vector<Expression> found;
   std::unordered_set<std::string> seen;
   const std::size_t max_tries = 20 * count + 1000;
@@ -75,7 +75,7 @@ std::vector<Expression> different(const SimplifyDataOptions& options, std::size_
       fail("simplify data", fmt::format("{} different expressions of depth {}", found.size(), depth),
            fmt::format("{}", count), "fewer examples, or a larger depth");
     const int own = exactly ? depth : 1 + static_cast<int>(i) % depth;
-    Expression e = Grower(options, first_index + static_cast<std::uint32_t>(i)).grow(own, true);
+    Expression e = Grower(options, seed, first_index + static_cast<std::uint32_t>(i)).grow(own, true);
     if (seen.insert(to_text(e)).second) found.push_back(options.share ? shared(e) : std::move(e));
   }
   return found;
@@ -86,41 +86,34 @@ std::vector<Expression> from_file(const SimplifyDataOptions& o, const Vocabulary
   std::vector<Expression> found;
   std::unordered_set<std::string> seen;
   for (Expression& e : read_simplify_lines(read_text(o.file), words)) {
-    if (expression_depth(e) > o.depth)
-      fail("simplify data", fmt::format("\"{}\" of depth {} in {}", to_text(e), expression_depth(e), o.file),
-           fmt::format("at most {}", o.depth), "raise --depth, so that the deeper test set is twice as deep");
+    if (depth(e) > static_cast<std::size_t>(o.depth))
+      fail("simplify data", fmt::format("\"{}\" of depth {} in {}", to_text(e), depth(e), o.file),
+           fmt::format("at most {}", o.depth), "raise the depth, so that the deeper test set is twice as deep");
     if (seen.insert(to_text(e)).second) found.push_back(o.share ? shared(e) : std::move(e));
   }
   if (found.size() <= o.validation + o.test)
     fail("simplify data", fmt::format("{} different expressions in {}", found.size(), o.file),
          fmt::format("more than the {} for validation and {} for the test", o.validation, o.test),
-         "lower --validation-examples and --test-examples");
+         "fewer examples for validation and test");
   return found;
 }
 
 }  // namespace
 
-int expression_depth(const Expression& expression) {
-  std::vector<int> depth(expression.nodes.size());
-  for (std::size_t i = 0; i < depth.size(); ++i)
-    for (const std::int32_t operand : {expression.nodes[i].left, expression.nodes[i].right})
-      if (operand >= 0) depth[i] = std::max(depth[i], 1 + depth[static_cast<std::size_t>(operand)]);
-  return depth.empty() ? 0 : depth.back();
-}
-
-SimplifyData make_simplify_data(const SimplifyDataOptions& o) {
+SimplifyData make_simplify_data(const SimplifyDataOptions& o, std::uint64_t seed) {
   if (o.depth < 1 || o.depth > 12) fail("simplify data", fmt::format("depth {}", o.depth), "1 to 12");
   if (o.max_number < 1 || o.max_number > 99)
     fail("simplify data", fmt::format("largest number {}", o.max_number), "1 to 99");
   if (o.symbols.empty()) fail("simplify data", "no symbols", "one or more");
-  constexpr std::size_t kMost = 10'000'000;
+  constexpr std::size_t kMaxExamples = 10'000'000;
   for (const std::size_t count : {o.train, o.validation, o.test, o.deep})
-    if (count > kMost) fail("simplify data", fmt::format("{} examples", count), fmt::format("at most {}", kMost));
+    if (count > kMaxExamples)
+      fail("simplify data", fmt::format("{} examples", count), fmt::format("at most {}", kMaxExamples));
   SimplifyData data;
-  data.words = Vocabulary::arithmetic(o.max_number, o.symbols);
-  std::vector<Expression> all =
-      o.file.empty() ? different(o, o.train + o.validation + o.test, o.depth, false, 0) : from_file(o, data.words);
-  Random(o.seed, Purpose::kSplit).shuffle(std::span(all));
+  data.words = arithmetic_vocabulary(o.max_number, o.symbols);
+  std::vector<Expression> all = o.file.empty() ? different(o, seed, o.train + o.validation + o.test, o.depth, false, 0)
+                                               : from_file(o, data.words);
+  Random(seed, Purpose::kSplit).shuffle(std::span(all));
   const auto take = [&](std::size_t count) {
     std::vector<Expression> part(std::make_move_iterator(all.end() - static_cast<std::ptrdiff_t>(count)),
                                  std::make_move_iterator(all.end()));
@@ -130,7 +123,7 @@ SimplifyData make_simplify_data(const SimplifyDataOptions& o) {
   data.test = take(o.test);
   data.validation = take(o.validation);
   data.train = std::move(all);
-  data.deep = different(o, o.deep, 2 * o.depth, true, 1u << 31);
+  data.deep = different(o, seed, o.deep, 2 * o.depth, true, 1u << 31);
   return data;
 }
 

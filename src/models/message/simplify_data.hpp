@@ -1,5 +1,5 @@
 // The examples of the `simplify` task: generated expressions, no two alike, in disjoint sets; and as a file with
-// one pair of graphs a line.
+// one pair of graphs per line.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,8 @@ struct SimplifyDataOptions {
   int depth = 5;       // of the deepest tree in train, validation and test; `deep` trees have twice that
   int max_number = 9;  // numbers are 0..max_number
   std::vector<std::string> symbols{"x", "y", "z"};
-  std::uint64_t seed = 0;
   bool share = false;  // equal subexpressions as one node
-  // Lines of `espalier data simplify`: train, validation and test are drawn from them instead of generated, and
+  // A file of simplify_line()s: train, validation and test are drawn from them instead of generated, and
   // train is what is left. Empty: generated. The deeper set is always generated.
   std::string file;
 };
@@ -28,13 +27,12 @@ struct SimplifyData {
 };
 
 // An Error when the options do not allow that many different expressions.
-SimplifyData make_simplify_data(const SimplifyDataOptions& options);
+SimplifyData make_simplify_data(const SimplifyDataOptions& options, std::uint64_t seed);
 
 // A line: {"input": text, "output": text after one pass, "normal": text,
 //          "before": {"nodes": [labels], "edges": [[child, user, "left"|"right"], ...]}, "after": {...}}
 std::string simplify_line(const Expression& input, const Vocabulary& words);
 // The inputs of such a file. Errors name the line; graphs and texts must agree with each other.
 std::vector<Expression> read_simplify_lines(const std::string& text, const Vocabulary& words);
-int expression_depth(const Expression& expression);  // 0 for a leaf
 
 }  // namespace espalier

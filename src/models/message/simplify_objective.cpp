@@ -1,12 +1,17 @@
+// The `simplify` task for the trainer, and the figures of its end: both test sets, the two baselines.
 #include "models/message/simplify_objective.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <unordered_set>
 
 #include "base/clock.hpp"
+#include "espalier/edit_distance.hpp"
+#include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "espalier/safetensors.hpp"
 #include "models/message/rewrite_model.hpp"
 #include "models/message/transform_reference.hpp"
 
@@ -18,10 +23,9 @@ constexpr std::size_t kSlots = 16;
 constexpr std::size_t kMaxPasses = 64;
 constexpr double kNodeNs = 5000;  // one node, forward and backward
 
-const ThreadPool& one_thread() {
-  static const ThreadPool pool(1);
-  return pool;
-}
+constexpr std::uint64_t kEditBudget = 500;  // search nodes a pair: results may not depend on the clock
+constexpr std::size_t kSearchNodes = 12;    // larger graphs get their upper bound at once
+constexpr std::size_t kMaxPairs = 200;      // the first wrong answers stand for all of them
 
 }  // namespace
 
@@ -37,32 +41,17 @@ Fields fields_of(SimplifyTaskOptions& o) {
   f.add("share", o.data.share, "one node for equal subexpressions");
   f.add("data", o.data.file, "expressions from a file of JSON lines, not generated; the rest of it is to learn from")
       .metavar("FILE");
-  f.add("features", o.net.features, "width of the hidden layers", 1, 4096);
-  f.add("layers", o.net.layers, "message-passing layers: how far a node sees", 0, 64);
-  f.add("aggregation", o.net.aggregation, "how messages are put together", {"mean", "sum", "max"});
-  f.add("norm",
-        {[&o] { return o.net.layer_norm ? "layer" : "none"; },
-         [&o](const std::string& value) { o.net.layer_norm = value == "layer"; }},
-        "normalisation", {"layer", "none"});
-  f.add("activation",
-        {[&o] { return std::string(name_of(o.net.activation)); },
-         [&o](const std::string& value) { o.net.activation = activation_named(value); }},
-        "activation", {"linear", "relu", "leaky-relu", "tanh"});
+  f.append(fields_of(o.net));
   f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
   return f;
 }
 
 SimplifyObjective::SimplifyObjective(const SimplifyTaskOptions& options, std::uint64_t seed)
-    : data_options_(options.data),
-      net_options_(options.net),
-      data_([&] {
-        data_options_.seed = seed;
-        return make_simplify_data(data_options_);
-      }()),
-      net_(data_.words, options.net, seed),
-      batch_size_(std::min(options.batch_size, data_.train.size())),
+    : options_(options),
       seed_(seed),
-      use_reference_(options.reference),
+      data_(make_simplify_data(options.data, seed)),
+      net_(make_rewrite_net(data_.words, options.net, seed)),
+      batch_size_(std::min(options.batch_size, data_.train.size())),
       slots_(kSlots, net_.parameters().num_parameters()),
       states_([] { return std::make_unique<TransformState>(); }) {
   // A model that rewrites to the fixed point meets its own results, so it learns from every pass of every
@@ -74,10 +63,10 @@ SimplifyObjective::SimplifyObjective(const SimplifyTaskOptions& options, std::ui
     Expression current = e;
     while (true) {
       const std::vector<std::uint32_t> edits = simplify_edits(current, data_.words);
-      if (!held_out.contains(to_text(current))) examples_.push_back({encode_expression(current, data_.words), edits});
+      if (!held_out.contains(to_text(current))) examples_.push_back({number_expression(current, data_.words), edits});
       if (std::ranges::all_of(edits, [](std::uint32_t edit) { return edit == kKeep; })) break;
       current = simplify_pass(current, data_.words);
-      if (data_options_.share) current = shared(current);
+      if (options_.data.share) current = shared(current);
     }
   }
   order_.resize(examples_.size());
@@ -98,7 +87,7 @@ std::vector<std::size_t> SimplifyObjective::batch_members(std::uint64_t batch) {
 
 double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
   const std::vector<std::size_t> members = batch_members(batch);
-  if (use_reference_) return accumulate_reference(members);
+  if (options_.reference) return accumulate_reference(members);
   // Chunks of about equal numbers of nodes.
   std::vector<std::size_t> starts{0};
   std::size_t nodes = 0, seen = 0;
@@ -116,7 +105,7 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
   std::vector<double> losses(chunks);
   const double scale = 1.0 / static_cast<double>(nodes);
   pool.for_chunks(chunks, 1, kNodeNs * static_cast<double>(nodes) / static_cast<double>(chunks), [&](Chunk c) {
-    std::vector<const EncodedExpression*> inputs;
+    std::vector<const NumberedGraph*> inputs;
     std::vector<std::uint32_t> edits;
     for (std::size_t k = starts[c.index]; k < starts[c.index + 1]; ++k) {
       const Example& example = examples_[members[k]];
@@ -124,8 +113,7 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
       edits.insert(edits.end(), example.edits.begin(), example.edits.end());
     }
     const auto state = states_.borrow();
-    losses[c.index] =
-        net_.loss_and_gradients(make_batch(inputs), edits, scale, *state, slots_.slot(c.index), one_thread());
+    losses[c.index] = net_.loss_and_gradients(net_.batch(inputs), edits, scale, *state, slots_.slot(c.index));
   });
   const double middle = seconds_now();
   slots_.add_to(parameters().gradients(), pool);
@@ -135,21 +123,21 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
 }
 
 double SimplifyObjective::accumulate_reference(std::span<const std::size_t> members) {
-  std::vector<const EncodedExpression*> inputs;
+  std::vector<const NumberedGraph*> inputs;
   std::vector<std::uint32_t> edits;
   for (const std::size_t i : members) {
     inputs.push_back(&examples_[i].input);
     edits.insert(edits.end(), examples_[i].edits.begin(), examples_[i].edits.end());
   }
   std::vector<float> gradients(parameters().num_parameters());
-  const double loss = reference::transform_loss_and_gradients(net_, make_batch(inputs), edits,
+  const double loss = reference::transform_loss_and_gradients(net_, net_.batch(inputs), edits,
                                                               1.0 / static_cast<double>(edits.size()), gradients);
   for (std::size_t i = 0; i < gradients.size(); ++i) parameters().gradients()[i] += gradients[i];
   return loss;
 }
 
 Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
-  const auto rewritten = net_.rewrite_all(data_.validation, kMaxPasses, data_options_.share, pool);
+  const auto rewritten = rewrite_all(net_, data_.validation, kMaxPasses, options_.data.share, pool);
   std::size_t right = 0, once = 0;
   for (std::size_t i = 0; i < rewritten.size(); ++i) {
     right += to_text(rewritten[i].last) == validation_normal_[i];
@@ -168,7 +156,7 @@ Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
           for (const std::uint32_t e : simplify_edits(data_.validation[i], data_.words)) edits.push_back(e);
         }
         TransformState state;
-        const double loss = net_.loss(make_batch(inputs, data_.words), edits, 1.0, state, one_thread());
+        const double loss = net_.loss(batch_expressions(net_, inputs), edits, 1.0, state);
         return Sum{loss, static_cast<double>(edits.size())};
       },
       [](Sum& a, const Sum& b) {
@@ -185,9 +173,110 @@ Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
 }
 
 std::unique_ptr<Model> SimplifyObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {
-  GraphTransformNet net(data_.words, net_options_, seed_);
-  std::copy(weights.begin(), weights.end(), net.parameters().values().begin());
-  return std::make_unique<RewriteModel>(std::move(net), data_options_.share);
+  GraphTransformNet net = net_;
+  const std::span<float> values = net.parameters().values();
+  if (weights.size() != values.size())
+    fail("simplify snapshot", fmt::format("{} weights", weights.size()), fmt::format("{}", values.size()));
+  std::copy(weights.begin(), weights.end(), values.begin());
+  return std::make_unique<RewriteModel>(std::move(net), options_.data.share);
+}
+
+// --- Figures for the end.
+
+SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const Rewritten> outputs,
+                             const Vocabulary& words, const ThreadPool& pool) {
+  std::size_t once = 0, last = 0;
+  std::vector<LabelledGraph> graphs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    once += to_text(outputs[i].once) == to_text(simplify_pass(inputs[i], words));
+    const Expression expected = normal_form(inputs[i], words);
+    if (to_text(outputs[i].last) == to_text(expected)) {
+      ++last;
+      continue;
+    }
+    if (graphs.size() == 2 * kMaxPairs) continue;
+    graphs.push_back(graph_of_expression(as_tree(outputs[i].last)));
+    graphs.push_back(graph_of_expression(as_tree(expected)));
+  }
+  const std::size_t pairs = graphs.size() / 2;
+  EditDistanceOptions options;
+  options.max_nodes = kEditBudget;
+  const double distance = pool.reduce(
+      pairs, 1, 1e6, 0.0,
+      [&](Chunk c) {
+        const LabelledGraph &x = graphs[2 * c.index], &y = graphs[2 * c.index + 1];
+        return std::max(x.labels.size(), y.labels.size()) > kSearchNodes ? edit_bounds(x, y).distance
+                                                                         : edit_distance(x, y, options).distance;
+      },
+      [](double& x, const double& y) { x += y; });
+  const auto wrong = static_cast<double>(inputs.size() - last);
+  const auto count = static_cast<double>(std::max<std::size_t>(1, inputs.size()));
+  return {static_cast<double>(once) / count, static_cast<double>(last) / count,
+          pairs ? distance / static_cast<double>(pairs) * wrong / count : 0};
+}
+
+namespace {
+
+// Rewrites by one fixed edit per label: the best that any model without messages can learn.
+std::vector<Rewritten> rewrite_by_label(std::span<const Expression> inputs,
+                                        const std::map<std::string, std::uint32_t>& edit_of, const Vocabulary& words) {
+  std::vector<Rewritten> results;
+  for (const Expression& input : inputs) {
+    Expression once, last = input;
+    for (std::size_t pass = 0; pass < kMaxPasses && !last.nodes.empty(); ++pass) {
+      std::vector<std::uint32_t> edits;
+      for (const ExpressionNode& n : last.nodes) {
+        const auto found = edit_of.find(n.label);
+        edits.push_back(found == edit_of.end() ? static_cast<std::uint32_t>(kKeep) : found->second);
+      }
+      Expression next = apply_edits(last, edits, words);
+      if (pass == 0) once = next;
+      const bool changed = to_text(next) != to_text(last);
+      last = std::move(next);
+      if (!changed) break;
+    }
+    results.push_back({once, last});
+  }
+  return results;
+}
+
+// The most frequent edit of every label in the training set.
+std::map<std::string, std::uint32_t> majority_edits(std::span<const Expression> train, const Vocabulary& words) {
+  std::map<std::string, std::map<std::uint32_t, std::size_t>> counts;
+  for (const Expression& e : train) {
+    const std::vector<std::uint32_t> edits = simplify_edits(e, words);
+    for (std::size_t i = 0; i < edits.size(); ++i) ++counts[e.nodes[i].label][edits[i]];
+  }
+  std::map<std::string, std::uint32_t> majority;
+  for (const auto& [label, by_edit] : counts)
+    majority[label] = std::max_element(by_edit.begin(), by_edit.end(), [](const auto& a, const auto& b) {
+                        return a.second < b.second;
+                      })->first;
+  return majority;
+}
+
+}  // namespace
+
+Facts SimplifyObjective::report(const Model& best, const ThreadPool& pool) const {
+  const GraphTransformNet& net = dynamic_cast<const RewriteModel&>(best).net();
+  const auto majority = majority_edits(data_.train, data_.words);
+  Facts facts;
+  for (const auto& part :
+       {std::pair<std::string, const std::vector<Expression>&>{"test", data_.test}, {"deep", data_.deep}}) {
+    const std::vector<Expression>& inputs = part.second;
+    facts.emplace_back(part.first + ".examples", static_cast<std::int64_t>(inputs.size()));
+    const auto score = [&](const char* who, const std::vector<Rewritten>& outputs) {
+      const SimplifyScore s = score_rewrites(inputs, outputs, data_.words, pool);
+      const std::string prefix = part.first + "." + who + ".";
+      facts.emplace_back(prefix + "one_pass", s.one_pass);
+      facts.emplace_back(prefix + "fixed_point", s.fixed_point);
+      facts.emplace_back(prefix + "mean_edit_distance", s.mean_edit_distance);
+    };
+    score("model", rewrite_all(net, inputs, kMaxPasses, options_.data.share, pool));
+    score("baseline_keep", rewrite_by_label(inputs, {}, data_.words));
+    score("baseline_label", rewrite_by_label(inputs, majority, data_.words));
+  }
+  return facts;
 }
 
 }  // namespace espalier

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/scratch.hpp"
-#include "espalier/graph_transform_net.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/trainer.hpp"
 #include "models/message/simplify_data.hpp"
@@ -34,23 +35,21 @@ class SimplifyObjective : public Objective {
 
  private:
   struct Example {
-    EncodedExpression input;
+    NumberedGraph input;
     std::vector<std::uint32_t> edits;
   };
   std::vector<std::size_t> batch_members(std::uint64_t batch);
   double accumulate_reference(std::span<const std::size_t> members);
 
-  SimplifyDataOptions data_options_;
-  TransformOptions net_options_;
+  SimplifyTaskOptions options_;
+  std::uint64_t seed_;
   SimplifyData data_;
   GraphTransformNet net_;
   std::size_t batch_size_;
-  std::uint64_t seed_;
-  bool use_reference_;                          // the plain sequential code instead of the fast one
   std::vector<Example> examples_;               // of data_.train
   std::vector<std::string> validation_normal_;  // what the engine says, as text
   GradientSlots slots_;
-  ScratchPool<TransformState> states_;  // one a worker, so that it stays in the cache of its core
+  ScratchPool<TransformState> states_;  // one per worker, so that it stays in the cache of its core
   std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> order_;
 };
@@ -63,7 +62,7 @@ struct SimplifyScore {
   double mean_edit_distance = 0;
 };
 // Predictions are compared as trees.
-SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const GraphTransformNet::Rewritten> outputs,
+SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const Rewritten> outputs,
                              const Vocabulary& words, const ThreadPool& pool);
 
 }  // namespace espalier

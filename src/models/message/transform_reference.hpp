@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "espalier/graph_transform_net.hpp"
+#include "espalier/message_passing.hpp"
 #include "models/message/message_reference.hpp"
 
 namespace espalier::reference {
@@ -29,16 +29,16 @@ double transform_loss_and_gradients(const GraphTransformNet& net, const Transfor
   std::vector<MessageLayer<T>> layers;
   for (std::size_t l = 0; l < net.options().layers; ++l) {
     const std::size_t first = tensors[1 + l * per_layer].offset, last = tensors[1 + (l + 1) * per_layer].offset;
-    layers.push_back(
-        {{features, features, 2, net.options().aggregation, net.options().layer_norm, net.options().activation},
-         &batch.graph,
-         std::vector<T>(values.begin() + static_cast<std::ptrdiff_t>(first),
-                        values.begin() + static_cast<std::ptrdiff_t>(last)),
-         {},
-         {},
-         {},
-         {},
-         {}});
+    layers.push_back({{features, features, net.edge_labels().size(), net.options().aggregation,
+                       net.options().layer_norm, net.options().activation},
+                      &batch.graph,
+                      std::vector<T>(values.begin() + static_cast<std::ptrdiff_t>(first),
+                                     values.begin() + static_cast<std::ptrdiff_t>(last)),
+                      {},
+                      {},
+                      {},
+                      {},
+                      {}});
     std::vector<T> y = layers.back().forward(hidden.back());
     for (std::size_t i = 0; i < y.size(); ++i) y[i] += hidden.back()[i];
     hidden.push_back(std::move(y));

@@ -1,0 +1,68 @@
+// LabelledGraph from GXL, and from files of either kind.
+#include <fmt/format.h>
+
+#include <map>
+#include <pugixml.hpp>
+
+#include "base/files.hpp"
+#include "espalier/error.hpp"
+#include "espalier/graph.hpp"
+
+namespace espalier {
+namespace {
+
+std::string attributes(const pugi::xml_node& node) {
+  std::string label;
+  for (const pugi::xml_node& attribute : node.children("attr")) {
+    if (!label.empty()) label += ';';
+    const pugi::xml_node value = attribute.first_child();
+    label += std::string(attribute.attribute("name").value()) + "=" + value.child_value();
+  }
+  return label;
+}
+
+}  // namespace
+
+LabelledGraph graph_from_gxl(std::string_view text, const std::string& what) {
+  pugi::xml_document document;
+  const pugi::xml_parse_result result = document.load_buffer(text.data(), text.size());
+  if (!result)
+    fail("gxl", fmt::format("{} at byte {} of {}", result.description(), result.offset, what), "well-formed XML");
+  const pugi::xml_node root = document.child("gxl") ? document.child("gxl").child("graph") : document.child("graph");
+  if (!root) fail("gxl", fmt::format("no <graph> in {}", what), "<gxl><graph>...</graph></gxl>");
+  const std::string mode = root.attribute("edgemode").as_string("undirected");
+  if (mode != "directed" && mode != "undirected" && mode != "defaultdirected" && mode != "defaultundirected")
+    fail("gxl", fmt::format("edgemode \"{}\" in {}", mode, what), "directed or undirected");
+  LabelledGraph graph;
+  graph.directed = mode.ends_with("directed") && !mode.ends_with("undirected");
+  std::map<std::string, std::uint32_t> places;
+  for (const pugi::xml_node& node : root.children("node")) {
+    const std::string id = node.attribute("id").as_string();
+    if (id.empty()) fail("gxl", fmt::format("a node without id in {}", what), "<node id=\"...\">");
+    if (!places.emplace(id, graph.labels.size()).second)
+      fail("gxl", fmt::format("the node \"{}\" twice in {}", id, what), "every id once");
+    graph.labels.push_back(attributes(node));
+  }
+  for (const pugi::xml_node& edge : root.children("edge")) {
+    const auto end = [&](const char* name) {
+      const auto found = places.find(edge.attribute(name).as_string());
+      if (found == places.end())
+        fail("gxl", fmt::format("an edge {} \"{}\" in {}", name, edge.attribute(name).as_string(), what),
+             "the id of a node");
+      return found->second;
+    };
+    const std::uint32_t from = end("from");
+    graph.edges.push_back({from, end("to"), attributes(edge)});
+  }
+  graph.check();
+  return graph;
+}
+
+LabelledGraph read_graph(const std::string& path) {
+  const std::string text = read_text(path);
+  if (path.ends_with(".json")) return graph_from_json(text, path);
+  if (path.ends_with(".gxl") || path.ends_with(".xml")) return graph_from_gxl(text, path);
+  fail("read graph", fmt::format("\"{}\"", path), "a file that ends in .json, .gxl or .xml");
+}
+
+}  // namespace espalier

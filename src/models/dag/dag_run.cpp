@@ -1,0 +1,205 @@
+// The plan of a DagNN's shape, and a batch through it, forward and backward. Lanes are cut into blocks that depend on
+// the batch alone. With enough blocks each runs through the whole graph by itself; with few, the nodes of a level are
+// shared out instead. Both ways make every sum in the same order, so the choice may depend on the pool and the bits may
+// not.
+#include "models/dag/dag_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "espalier/error.hpp"
+
+namespace espalier {
+
+DagPlan make_dag_plan(const DagTopology& topology, bool fan_in_scaling) {
+  DagPlan plan;
+  DagTopology::Order order = topology.levels();
+  plan.nodes = std::move(order.nodes);
+  plan.level_starts = std::move(order.level_starts);
+  std::unordered_map<NodeId, std::uint32_t> rank;
+  for (std::uint32_t r = 0; r < plan.nodes.size(); ++r) {
+    const DagNode& node = topology.node(plan.nodes[r]);
+    rank.emplace(plan.nodes[r], r);
+    plan.activation.push_back(static_cast<std::uint8_t>(node.activation));
+    plan.is_output.push_back(node.kind == NodeKind::kOutput);
+    plan.scale.push_back(fan_in_scaling && !node.in.empty()
+                             ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(node.in.size())))
+                             : 1.0f);
+  }
+  std::vector<Edge> edges;
+  std::vector<EdgeId> ids;
+  for (const auto& [id, edge] : topology.edges()) {
+    edges.push_back({rank.at(edge.from), rank.at(edge.to)});
+    ids.push_back(id);
+  }
+  plan.graph = Graph(plan.nodes.size(), edges);
+  for (const std::uint32_t given : plan.graph.given()) plan.edges.push_back(ids[given]);
+  for (const auto& [id, node] : topology.nodes()) {
+    if (node.kind == NodeKind::kInput) plan.inputs.push_back(rank.at(id));
+    if (node.kind == NodeKind::kOutput) plan.outputs.push_back(rank.at(id));
+  }
+  plan.num_inputs = plan.inputs.size();
+  return plan;
+}
+
+namespace {
+
+constexpr std::size_t kMaxLanes = 64;  // of a block: 256 bytes a row
+constexpr std::size_t kMaxSlots = 16;  // private gradient arrays
+constexpr std::size_t kNodeChunk = 16;
+constexpr double kEdgeNs = 6;  // one edge, one block, one pass
+
+std::size_t slots_of(std::size_t blocks) { return std::min(blocks, kMaxSlots); }
+std::size_t blocks_per_slot(std::size_t blocks) { return (blocks + slots_of(blocks) - 1) / slots_of(blocks); }
+
+// Runs body(first, last) for every level from the first hidden one, or downward from the last; a level's nodes in
+// parallel.
+template <class Body>
+void for_levels(const DagPlan& plan, bool upward, double node_ns, const ThreadPool& pool, Body&& body) {
+  const auto& starts = plan.level_starts;
+  const std::size_t levels = starts.size() - 1;
+  for (std::size_t i = 0; i < levels; ++i) {
+    const std::size_t level = upward ? i : levels - 1 - i;
+    const std::size_t first = starts[level];
+    pool.for_chunks(starts[level + 1] - first, kNodeChunk, node_ns,
+                    [&](Chunk c) { body(first + c.begin, first + c.end); });
+  }
+}
+
+}  // namespace
+
+std::span<const float> DagNN::forward(std::span<const float> samples, std::size_t batch, const ThreadPool& pool) {
+  apply_edits();
+  State& s = *state_;
+  const DagPlan& p = s.plan;
+  const std::size_t nodes = p.nodes.size(), inputs = p.inputs.size(), outputs = p.outputs.size();
+  constexpr std::size_t kMaxBatch = std::size_t{1} << 32;  // so that products of sizes fit
+  if (batch > kMaxBatch || samples.size() != batch * inputs)
+    fail("dag forward", fmt::format("{} numbers", samples.size()),
+         fmt::format("{} samples x {} inputs", batch, inputs));
+  s.ran_forward = s.ran_backward = false;  // should this pass be cancelled
+  s.batch = batch;
+  s.lanes = std::min(kMaxLanes, (batch + kDagLaneStep - 1) / kDagLaneStep * kDagLaneStep);
+  s.blocks = batch == 0 ? 0 : (batch + s.lanes - 1) / s.lanes;
+  s.activations.resize(s.blocks * nodes * s.lanes);
+  s.outputs.resize(batch * outputs);
+  const DagView view = s.view(parameters_);
+  const std::size_t lanes = s.lanes, block_size = nodes * lanes;
+  const double block_ns = kEdgeNs * static_cast<double>(p.edges.size() + nodes);
+
+  const auto load = [&](std::size_t block) {
+    float* a = s.activations.data() + block * block_size;
+    for (std::size_t i = 0; i < inputs; ++i)
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const std::size_t sample = block * lanes + lane;
+        a[p.inputs[i] * lanes + lane] = sample < batch ? samples[sample * inputs + i] : 0.0f;
+      }
+  };
+  const auto store = [&](std::size_t block) {
+    const float* a = s.activations.data() + block * block_size;
+    for (std::size_t lane = 0; lane < lanes && block * lanes + lane < batch; ++lane)
+      for (std::size_t o = 0; o < outputs; ++o)
+        s.outputs[(block * lanes + lane) * outputs + o] = a[p.outputs[o] * lanes + lane];
+  };
+  if (s.blocks >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
+    pool.for_chunks(s.blocks, 1, block_ns, [&](Chunk c) {
+      load(c.index);
+      dag_forward(view, p.num_inputs, nodes, s.activations.data() + c.index * block_size);
+      store(c.index);
+    });
+  } else {
+    for (std::size_t block = 0; block < s.blocks; ++block) {
+      load(block);
+      for_levels(p, true, block_ns / static_cast<double>(nodes), pool, [&](std::size_t first, std::size_t last) {
+        if (first >= p.num_inputs) dag_forward(view, first, last, s.activations.data() + block * block_size);
+      });
+      store(block);
+    }
+  }
+  s.ran_forward = true;
+  return s.outputs;
+}
+
+void DagNN::backward_accumulate(std::span<const float> output_grad, const ThreadPool& pool) {
+  State& s = *state_;
+  const DagPlan& p = s.plan;
+  const std::size_t nodes = p.nodes.size(), outputs = p.outputs.size(), edges = p.edges.size();
+  if (!s.ran_forward)
+    fail("backward accumulate", "no forward pass of this network as it is", "forward first",
+         "a step, set_weight, growing and pruning need a new one");
+  if (output_grad.size() != s.batch * outputs)
+    fail("backward accumulate", fmt::format("{} numbers", output_grad.size()),
+         fmt::format("{} samples x {} outputs", s.batch, outputs));
+  if (!training_) return;
+  s.accumulated = true;
+  std::fill(s.added.begin(), s.added.end(), std::uint8_t{1});
+  if (s.blocks == 0) return;
+  const std::size_t lanes = s.lanes, block_size = nodes * lanes;
+  const std::size_t slots = slots_of(s.blocks), per_slot = blocks_per_slot(s.blocks);
+  s.deltas.resize(s.blocks * block_size);
+  if (!s.slots || s.slots->count() != slots || s.slot_sums.size() != edges + nodes) {
+    s.slots.emplace(slots, edges + nodes);
+    s.slot_sums.resize(edges + nodes);
+  }
+  s.slots->zero(pool);
+  s.out_weights.resize(edges);
+  const std::span<const float> weights = parameters_.values(kDagWeight);
+  for (std::size_t k = 0; k < edges; ++k)
+    s.out_weights[k] = p.scale[p.graph.targets()[k]] * weights[p.graph.out_edges()[k]];
+  const DagView view = s.view(parameters_);
+  const double block_ns = 2 * kEdgeNs * static_cast<double>(edges + nodes);
+
+  const auto seed = [&](std::size_t block) {
+    float* g = s.deltas.data() + block * block_size;
+    for (std::size_t o = 0; o < outputs; ++o)
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const std::size_t sample = block * lanes + lane;
+        g[p.outputs[o] * lanes + lane] = sample < s.batch ? output_grad[sample * outputs + o] : 0.0f;
+      }
+  };
+  const auto run = [&](std::size_t block, std::size_t first, std::size_t last) {
+    float* slot = s.slots->slot(block / per_slot).data();
+    dag_backward(view, first, last, s.activations.data() + block * block_size, s.deltas.data() + block * block_size,
+                 slot, slot + edges);
+  };
+  if (slots >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
+    pool.for_chunks(s.blocks, per_slot, block_ns, [&](Chunk c) {
+      for (std::size_t block = c.begin; block < c.end; ++block) {
+        seed(block);
+        run(block, 0, nodes);
+      }
+    });
+  } else {
+    for (std::size_t block = 0; block < s.blocks; ++block) {
+      seed(block);
+      for_levels(p, false, block_ns / static_cast<double>(nodes), pool,
+                 [&](std::size_t first, std::size_t last) { run(block, first, last); });
+    }
+  }
+
+  std::fill(s.slot_sums.begin(), s.slot_sums.end(), 0.0f);
+  s.slots->add_to(s.slot_sums, pool);
+  const std::span<float> dw = parameters_.gradients(kDagWeight), db = parameters_.gradients(kDagBias);
+  const float* sums = s.slot_sums.data();
+  pool.for_chunks(edges, kFlatChunk / 4, 2, [&](Chunk c) {
+    for (std::size_t k = c.begin; k < c.end; ++k) dw[p.graph.out_edges()[k]] += p.scale[p.graph.targets()[k]] * sums[k];
+  });
+  for (std::size_t v = p.num_inputs; v < nodes; ++v) db[v - p.num_inputs] += sums[edges + v];
+  s.ran_backward = true;
+}
+
+std::vector<float> DagNN::input_gradients() const {
+  const State& s = *state_;
+  const DagPlan& p = s.plan;
+  if (!s.ran_backward) fail("input gradients", "no backward pass", "backward_accumulate first");
+  std::vector<float> gradients(s.batch * p.inputs.size());
+  for (std::size_t sample = 0; sample < s.batch; ++sample)
+    for (std::size_t i = 0; i < p.inputs.size(); ++i)
+      gradients[sample * p.inputs.size() + i] =
+          s.deltas[sample / s.lanes * p.nodes.size() * s.lanes + p.inputs[i] * s.lanes + sample % s.lanes];
+  return gradients;
+}
+
+}  // namespace espalier

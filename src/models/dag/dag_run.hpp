@@ -1,0 +1,74 @@
+// What a DagNN keeps between calls beside its parameters: the plan of its shape, the last batch. Private to the files
+// dag_*.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "espalier/aligned.hpp"
+#include "espalier/dag_nn.hpp"
+#include "models/dag/dag_kernels.hpp"
+
+namespace espalier {
+
+// A DagNN's shape as the kernels want it: nodes renumbered level by level ("ranks", inputs first), edges by
+// target and by source. Rebuilt after edits, shared by every pass until then.
+struct DagPlan {
+  Graph graph;                              // over ranks
+  std::vector<NodeId> nodes;                // [N] id of each rank
+  std::vector<EdgeId> edges;                // [E] id of each edge number of the graph
+  std::vector<std::uint32_t> level_starts;  // ranks; level 0 is the inputs
+  std::vector<std::uint32_t> inputs;        // ranks, by id
+  std::vector<std::uint32_t> outputs;       // ranks, by id
+  std::vector<std::uint8_t> activation;     // [N]
+  std::vector<std::uint8_t> is_output;      // [N]
+  std::vector<float> scale;                 // [N] s_v
+  std::size_t num_inputs = 0;
+};
+
+DagPlan make_dag_plan(const DagTopology& topology, bool fan_in_scaling);
+
+inline constexpr std::size_t kDagBias = 0, kDagWeight = 1;  // tensors of the parameters
+
+struct DagNN::State {
+  // Edits since the last plan: the shape is new, these values are not in the parameters yet.
+  bool edited = true;
+  std::unordered_map<EdgeId, float> new_weights;
+  std::unordered_map<NodeId, float> new_biases;
+  // Where the values of the last plan are.
+  std::unordered_map<EdgeId, std::size_t> weight_at;
+  std::unordered_map<NodeId, std::size_t> bias_at;
+  DagPlan plan;
+  std::vector<std::uint8_t> added;  // [biases, then weights]: something was added to its gradient since zero_grad
+  bool accumulated = false;         // there was a call that adds gradients since zero_grad
+
+  // The last batch. Lanes are cut into blocks; a block's rows lie together: [blocks][N][lanes].
+  std::size_t batch = 0, lanes = 0, blocks = 0;
+  bool ran_forward = false, ran_backward = false;
+  AlignedVector<float> activations, deltas;
+  std::vector<float> outputs;          // [B][outputs]
+  std::optional<GradientSlots> slots;  // of [E] by place among the edges sorted by source, then [N] by rank
+  AlignedVector<float> slot_sums;      // as a slot
+  AlignedVector<float> out_weights;    // [E] by place
+
+  DagView view(const Parameters& parameters) const {
+    const Graph& g = plan.graph;
+    return {g.in_offsets().data(),
+            g.sources().data(),
+            g.out_offsets().data(),
+            g.targets().data(),
+            parameters.values(kDagWeight).data(),
+            out_weights.data(),
+            parameters.values(kDagBias).data(),
+            plan.scale.data(),
+            plan.activation.data(),
+            plan.is_output.data(),
+            static_cast<std::uint32_t>(g.num_edges()),
+            plan.num_inputs,
+            lanes};
+  }
+};
+
+}  // namespace espalier

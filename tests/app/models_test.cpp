@@ -1,0 +1,162 @@
+// Models as the commands use them: old files, boards to start from, and what a model remembers of what it learned.
+#include "app/program.hpp"
+#include "base/files.hpp"
+#include "base/pattern.hpp"
+#include "espalier/image.hpp"
+
+namespace espalier {
+namespace {
+
+std::string old_file(const std::string& name) { return ESPALIER_SOURCE_DIR "/tests/data/old/" + name; }
+
+TEST(OldModels, RunAndAreJudgedAsTheyWere) {
+  const std::tuple<const char*, const char*, int> boards[] = {{"board", "b5e0fcbb8f4d93f766a950662914e61c", 32},
+                                                              {"life", "a21d459c03bf6c99b7ce04b81707a4d0", 0},
+                                                              {"pattern", "1ccf7168ccd4b582bd00040351d71078", 5}};
+  for (const auto& [name, hash, alive] : boards) {
+    const auto j = run({"run", old_file(name), "--quiet", "--json", "--seed", "3"}).json();
+    EXPECT_EQ(j.at("board_hash"), hash) << name;
+    EXPECT_EQ(j.at("alive"), alive) << name;
+  }
+  // Soft gates: values near those of the old program, whose last bits depend on the machine.
+  EXPECT_NEAR(run({"run", old_file("board"), "--soft", "--quiet", "--json", "--seed", "3"}).json().at("alive"),
+              31.61859142850153, 1e-3);
+  const auto judged = run({"eval", old_file("board"), "--json", "--reset-steps", "100"}).json();
+  EXPECT_EQ(judged.at("score"), 0.974140625);
+  EXPECT_EQ(judged.at("active_gates"), 41);
+  EXPECT_EQ(judged.at("trials").at(5).at("score"), 0.6796875);
+  EXPECT_EQ(run({"eval", old_file("pattern"), "--require-solved"}).exit_code, 0);
+  EXPECT_EQ(run({"eval", old_file("life"), "--require-solved"}).exit_code, 3);
+}
+
+TEST(OldModels, PredictAndRewriteAsTheyDid) {
+  const Ended predicted = run({"predict", old_file("table"), old_file("table/rows.csv"), "--probabilities"});
+  EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
+  EXPECT_TRUE(predicted.out.starts_with("kind,p(a),p(b)\na,0.8090,0.1910\na,0.7416,0.2584\na,0.7483,0.2517\n"))
+      << predicted.out;
+  const auto j = run({"rewrite", old_file("simplify"), "(- x (* 0 z))", "--json", "--check"}).json();
+  EXPECT_EQ(j.at("passes"), (nlohmann::json{"(- x (* 0 z))", "(- x 0)", "x"}));
+  EXPECT_EQ(j.at("exact"), true);
+  for (const char* name : {"board", "table", "simplify"}) EXPECT_EQ(run({"info", old_file(name)}).exit_code, 0) << name;
+  const auto circuit = run({"circuit", old_file("board"), "--json"}).json();
+  EXPECT_EQ(circuit.at("raw").at("gates"), 380);
+  EXPECT_EQ(circuit.at("equal"), true);
+}
+
+TEST(OldModels, ARunThatAnotherVersionBeganIsNotGoneOnWith) {
+  const TempFolder folder;
+  std::filesystem::copy_file(old_file("board/config.json"), folder / "config.json");
+  std::ofstream(folder / "checkpoint.safetensors", std::ios::binary) << text_of(old_file("board/model.safetensors"));
+  expect_one_line(run({"train", "--resume", folder.path()}), 1, {"format", "another version"});
+}
+
+TEST(Models, OfAnotherKindAreNamed) {
+  expect_one_line(run({"run", old_file("table")}), 1, {"table network", "logic automaton"});
+  expect_one_line(run({"predict", old_file("board"), old_file("table/rows.csv")}), 1,
+                  {"logic automaton", "table network"});
+  expect_one_line(run({"rewrite", old_file("board"), "x"}), 1, {"logic automaton", "rewrite network"});
+}
+
+// --- A model that knows its rule, trained once: cells that hand on what is above and to the left of them.
+class Starts : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TempFolder;
+    std::string table;
+    for (int patch = 0; patch < 512; ++patch) table += patch & 1 ? '1' : '0';
+    std::ofstream(*folder_ / "shift.txt") << table;
+    const Ended e =
+        run({"train", "rule", "--table", *folder_ / "shift.txt", "--quiet", "--require-solved", "--out", model()});
+    ASSERT_EQ(e.exit_code, 0) << e.out << e.err;
+  }
+  static void TearDownTestSuite() { delete folder_; }
+  static std::string model() { return *folder_ / "run"; }
+
+  // The last board of a run as text, from the picture it writes.
+  static std::string last_board(const Arguments& more) {
+    Arguments all{"run", model(), "--scale", "1", "--quiet", "--png", *folder_ / "last.png"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ended e = run(all);
+    EXPECT_EQ(e.exit_code, 0) << e.err;
+    return format_pattern(read_pattern(*folder_ / "last.png"));
+  }
+
+  static inline TempFolder* folder_ = nullptr;
+};
+
+const std::string kGlider = ".#.\n..#\n###\n";
+
+// In the middle of a board of 9 x 9, moved down and to the right.
+std::string glider_at(int shift) {
+  std::string board;
+  for (int y = 0; y < 9; ++y) {
+    for (int x = 0; x < 9; ++x) {
+      const int v = (y - 3 - shift + 18) % 9, u = (x - 3 - shift + 18) % 9;
+      board += v < 3 && u < 3 ? kGlider[static_cast<std::size_t>(v * 4 + u)] : '.';
+    }
+    board += '\n';
+  }
+  return board;
+}
+
+TEST_F(Starts, TextPicturesAndRleAreTheSameBoard) {
+  std::ofstream(*folder_ / "glider.txt") << kGlider;
+  std::ofstream(*folder_ / "glider.rle") << "#N Glider\nx = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n";
+  Image image(3, 3);
+  for (int y = 0; y < 3; ++y)
+    for (int x = 0; x < 3; ++x)
+      if (kGlider[static_cast<std::size_t>(4 * y + x)] == '#') image.set(y, x, {255, 255, 255});
+  write_png(*folder_ / "glider.png", image);
+  for (const char* name : {"glider.txt", "glider.rle", "glider.png"})
+    for (const int steps : {1, 2, 5})
+      EXPECT_EQ(last_board({"--size", "9", "--start", *folder_ / name, "--steps", std::to_string(steps)}),
+                glider_at(steps))
+          << name << " after " << steps;
+}
+
+TEST(Life, AGliderFliesThroughLearnedLife) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"train", "life", "--seeds", "4", "--require-solved", "--quiet", "--out", folder / "run"}).exit_code,
+            0);
+  std::ofstream(folder / "glider.rle") << "x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n";
+  for (const int flights : {1, 3, 9}) {  // of four steps, each a cell down and to the right; nine are once around
+    ASSERT_EQ(run({"run", folder / "run", "--size", "9", "--start", folder / "glider.rle", "--steps",
+                   std::to_string(4 * flights), "--scale", "1", "--quiet", "--png", folder / "last.png"})
+                  .exit_code,
+              0);
+    EXPECT_EQ(format_pattern(read_pattern(folder / "last.png")), glider_at(flights % 9)) << flights;
+  }
+}
+
+TEST_F(Starts, WhatDoesNotFitIsRefused) {
+  std::ofstream(*folder_ / "large.txt") << std::string(70, '#') + "\n";
+  std::ofstream(*folder_ / "colour.txt") << "rgb\n";
+  std::ofstream(*folder_ / "bad.rle") << "x = 3, y = 3\nbob$2bo$3oq!\n";
+  expect_one_line(run({"run", model(), "--start", *folder_ / "large.txt"}), 2, {"--start", "1 x 70", "64 x 64"});
+  expect_one_line(run({"run", model(), "--start", *folder_ / "colour.txt"}), 2, {"3 channels", "at most 1"});
+  expect_one_line(run({"run", model(), "--start", *folder_ / "bad.rle"}), 1, {"bad.rle"});
+  expect_one_line(run({"run", model(), "--start", *folder_ / "none.png"}), 1, {"none.png"});
+}
+
+TEST_F(Starts, TheModelIsJudgedByItsOwnRule) {
+  const auto j = run({"eval", model(), "--json"}).json();
+  EXPECT_EQ(j.at("learned"), *folder_ / "shift.txt");
+  EXPECT_EQ(j.at("solved"), true);
+  EXPECT_EQ(j.at("trials").at(1).at("name"), "long run");
+  EXPECT_EQ(j.at("trials").at(1).at("exact"), true);
+}
+
+TEST(Rules, HighLifeIsComparedWithHighLife) {
+  const TempFolder folder;
+  for (const char* rule : {"B36/S23", "b36s23"}) {
+    const std::string out = folder / (rule[0] == 'B' ? "a" : "b");
+    ASSERT_EQ(run({"train", "rule", "--rule", rule, "--train-steps", "2", "--quiet", "--out", out}).exit_code, 0);
+    const auto j = run({"eval", out, "--json"}).json();
+    EXPECT_EQ(j.at("learned"), "B36/S23");
+    EXPECT_NE(j.at("trials").at(1).at("description").dump().find("against B36/S23"), std::string::npos);
+  }
+  EXPECT_EQ(text_of(folder / "a/metrics.csv").substr(0, 5), "step,");
+}
+
+}  // namespace
+}  // namespace espalier

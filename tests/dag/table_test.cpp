@@ -1,0 +1,358 @@
+// The table task: CSV, the split, iris against a linear model, growth and pruning, the same bits; its model files.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
+#include "models/dag/table_model.hpp"
+#include "models/dag/table_objective.hpp"
+#include "runs/checkpoint.hpp"
+#include "temp_folder.hpp"
+#include "thread_counts.hpp"
+
+namespace espalier {
+namespace {
+
+std::string error_of(auto&& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+TableOptions iris() {
+  TableOptions o;
+  o.csv = ESPALIER_SOURCE_DIR "/data/iris.csv";
+  o.target = "species";
+  return o;
+}
+
+TrainOptions train_options(std::uint64_t steps = 600, float weight_decay = 0.3f, std::uint64_t eval_every = 200) {
+  TrainOptions o{.steps = steps, .eval_every = eval_every};
+  o.optimizer.weight_decay = weight_decay;
+  o.schedule = {.kind = ScheduleKind::kCosine, .lr = 0.01};
+  return o;
+}
+
+struct TaskRun {
+  TableObjective objective;
+  Trainer trainer;
+  TaskRun(const TableOptions& options, const TrainOptions& train, const ThreadPool& pool = calling_thread())
+      : objective(options, 1), trainer(objective, train, pool) {}
+  void all() {
+    trainer.run([](const Trainer&, bool) { return true; });
+  }
+  std::size_t edges() const { return objective.state().tensor("dag.edges").shape.at(0); }
+};
+
+double number(const Facts& facts, const std::string& name) {
+  for (const auto& [key, value] : facts)
+    if (key == name) return std::get<double>(value);
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+TEST(TableCsv, QuotesLinesAndMistakes) {
+  const CsvTable t = parse_csv("\xEF\xBB\xBFname,\"a \"\"b\"\"\"\r\n x , 1\r\n\"two\nlines\",2\n\n", "t");
+  EXPECT_EQ(t.header, (std::vector<std::string>{"name", "a \"b\""}));
+  ASSERT_EQ(t.rows.size(), 2u);
+  EXPECT_EQ(t.rows[0][0], "x");
+  EXPECT_EQ(t.rows[1][0], "two\nlines");
+  EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n1,2\n3\n", "t"); }), "line 3"));
+  EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n\"1,2\n", "t"); }), "line 2"));
+  EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n\"1\"x,2\n", "t"); }), "closing quote"));
+  EXPECT_TRUE(has(error_of([] { parse_csv("a,a\n", "t"); }), "\"a\""));
+  EXPECT_THROW(parse_csv("", "t"), Error);
+  EXPECT_TRUE(has(error_of([&] { t.column("zzz"); }), "name"));
+}
+
+TEST(TableData, ColumnsAreStandardisedOneHotAndImputed) {
+  const CsvTable t = parse_csv("x,colour,y\n1,red,10\n3,blue,20\n?,red,30\n5,,40\n", "t");
+  const std::vector<std::size_t> rows{0, 1, 2, 3};
+  EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "y", "auto", false); }), "imputing"));
+  const TableSchema s = TableSchema::fit(t, rows, "y", "auto", true);
+  EXPECT_FALSE(s.classifies());
+  EXPECT_EQ(s.num_inputs(), 3u);
+  const std::vector<float> x = s.inputs_of(t, rows);
+  EXPECT_NEAR(x[0], (1 - 3) / std::sqrt(8.0 / 3), 1e-6);
+  EXPECT_EQ(x[6], 0);                                                         // the mean for a missing number
+  EXPECT_EQ((std::vector<float>{x[10], x[11]}), (std::vector<float>{0, 1}));  // "red" for a missing word
+  EXPECT_TRUE(TableSchema::fit(t, rows, "y", "classify", true).classifies());
+  EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "colour", "regress", true); }), "missing"));
+  EXPECT_EQ(schema_from(schema_text(s), "t").inputs_of(t, rows), x);
+  for (const char* bad : {"{}", "[]", "{", R"({"inputs": 3, "target": {}, "impute": true})"})
+    EXPECT_THROW(schema_from(bad, "t"), Error) << bad;
+  const CsvTable bad = parse_csv("x,colour,y\nseven,red,1\n", "t");
+  EXPECT_TRUE(has(error_of([&] { s.inputs_of(bad, {0}); }), "\"seven\""));
+  const CsvTable fewer = parse_csv("colour\nred\n", "t");
+  EXPECT_TRUE(has(error_of([&] { s.inputs_of(fewer, {0}); }), "\"x\""));
+}
+
+TEST(TableData, TheSplitIsDisjointAndWhole) {
+  const TableSplit s = split_rows(100, 0.25, 0.2, 3);
+  std::set<std::size_t> all;
+  for (const auto* part : {&s.train, &s.validation, &s.test}) all.insert(part->begin(), part->end());
+  EXPECT_EQ(all.size(), 100u);
+  EXPECT_EQ(s.test.size(), 25u);
+  EXPECT_EQ(s.validation.size(), 15u);
+  EXPECT_NE(split_rows(100, 0.25, 0.2, 4).test, s.test);
+  EXPECT_THROW(split_rows(2, 0.25, 0.2, 3), Error);
+}
+
+TEST(Table, IrisIsAtLeastAsGoodAsTheLinearModel) {
+  TaskRun run(iris(), train_options());
+  run.all();
+  const Facts facts = run.objective.report(*run.trainer.best_model(), calling_thread());
+  EXPECT_GE(number(facts, "linear_accuracy"), 0.85);
+  EXPECT_GE(number(facts, "test_accuracy"), number(facts, "linear_accuracy"));
+}
+
+TEST(Table, RegressionBeatsTheLinearModelOnACurve) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/curve.csv";
+  std::ofstream out(path);
+  out << "x,y\n";
+  for (int i = 0; i < 200; ++i) out << i / 100.0 - 1 << "," << std::sin(i / 30.0) << "\n";
+  out.close();
+  TableOptions options;
+  options.csv = path;
+  options.target = "y";
+  TrainOptions train = train_options(1500, 0.01f);  // no noise, so little decay
+  train.schedule.lr = 0.02;
+  TaskRun run(options, train);
+  run.all();
+  const ThreadPool pool(2);
+  const Facts facts = run.objective.report(*run.trainer.best_model(), pool);
+  EXPECT_GT(number(facts, "test_r2"), 0.98);
+  EXPECT_LT(number(facts, "linear_r2"), 0.8);
+}
+
+TableOptions growing() {
+  TableOptions o = iris();
+  o.hidden = {6, 5};
+  o.network.density = 0.6;
+  o.network.fan_in_scaling = true;
+  o.grow = 5;
+  o.prune = 30;
+  return o;
+}
+TrainOptions growing_train(std::uint64_t eval_every = 200) { return train_options(60, 0.1f, eval_every); }
+
+TEST(Table, TheReferenceLearnsTheSameCurve) {
+  const auto losses = [](bool reference, bool scaling) {
+    TableOptions options = iris();
+    options.hidden = {6, 5};
+    options.network.density = 0.7;
+    options.network.fan_in_scaling = scaling;
+    options.grow = 1;
+    options.reference = reference;
+    TaskRun run(options, train_options(5));
+    std::vector<double> all;
+    run.trainer.run([&](const Trainer& t, bool) {
+      all.push_back(t.state().loss);
+      return true;
+    });
+    return all;
+  };
+  for (const bool scaling : {false, true}) {
+    const std::vector<double> fast = losses(false, scaling), plain = losses(true, scaling);
+    ASSERT_EQ(fast.size(), 5u);
+    ASSERT_EQ(plain.size(), 5u);
+    EXPECT_NE(fast.front(), fast.back());
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(plain[i] / fast[i], 1.0, 1e-5) << scaling << " step " << i;
+  }
+}
+
+TEST(Table, AnyThreadCountGivesTheSameBitsWhileGrowingAndPruning) {
+  const Oversubscribe more_threads_than_cores;
+  std::string expected;
+  for (const int threads : kThreadCounts) {
+    const ThreadPool pool(threads);
+    TaskRun run(growing(), growing_train(), pool);
+    run.all();
+    const std::string hash = run.objective.parameters().hash() + run.objective.state().tensors_hash();
+    if (threads == 1) expected = hash;
+    EXPECT_EQ(hash, expected) << threads;
+  }
+}
+
+TEST(Table, ResumedEqualsUnbrokenAcrossGrowthAndPruning) {
+  TaskRun whole(growing(), growing_train());
+  whole.all();
+  for (const std::uint64_t at : {3u, 20u, 37u, 50u}) {
+    TaskRun first(growing(), growing_train()), second(growing(), growing_train());
+    first.trainer.run([&](const Trainer& t, bool) { return t.state().step < at; });
+    const SafetensorsFile checkpoint = make_checkpoint(first.trainer, {});
+    restore_checkpoint(second.trainer, SafetensorsFile::parse(checkpoint.serialize(), "test"), {});
+    second.all();
+    EXPECT_EQ(second.objective.parameters().hash(), whole.objective.parameters().hash()) << at;
+    EXPECT_EQ(second.objective.state().tensors_hash(), whole.objective.state().tensors_hash()) << at;
+  }
+}
+
+// A step that is cancelled is begun again: what grew then must not grow once more.
+TEST(Table, EveryEventHappensOnceHoweverOftenAStepIsBegun) {
+  TaskRun once(growing(), growing_train()), often(growing(), growing_train());
+  once.all();
+  const double total = 60;
+  while (often.trainer.state().step < 60) {
+    const std::uint64_t step = often.trainer.state().step;
+    for (int again = 0; again < 2; ++again)
+      often.objective.begin_step(step, static_cast<double>(step) / total, often.trainer.state().loss);
+    often.trainer.step();
+  }
+  EXPECT_EQ(often.objective.parameters().hash(), once.objective.parameters().hash());
+  EXPECT_EQ(often.objective.state().tensors_hash(), once.objective.state().tensors_hash());
+  EXPECT_EQ(once.objective.state().ints("table.events"), (std::vector<std::int32_t>{5, 5}));
+}
+
+// The best weights of a run may belong to an older shape than the last ones.
+TEST(Table, TheBestModelHasTheShapeOfItsOwnStep) {
+  TaskRun run(growing(), growing_train(60));
+  const std::size_t before = run.edges();
+  run.trainer.evaluate();
+  run.all();
+  const SafetensorsFile state = run.objective.state();
+  EXPECT_NE(run.edges(), before);
+  const auto edges_of = [](const std::unique_ptr<Model>& m) {
+    return dynamic_cast<const TableModel&>(*m).network().topology().edges().size();
+  };
+  EXPECT_EQ(edges_of(run.objective.snapshot(run.objective.parameters().values(), state)), run.edges());
+  TaskRun early(growing(), growing_train(60));
+  early.trainer.evaluate();
+  const AlignedVector<float> first = early.trainer.state().best_values;
+  const SafetensorsFile first_state = early.trainer.state().best_state;
+  EXPECT_EQ(edges_of(run.objective.snapshot(first, first_state)), before);
+  EXPECT_THROW(run.objective.snapshot(std::span(first).first(3), first_state), Error);
+  EXPECT_THROW(run.objective.snapshot(first, {}), Error);
+}
+
+TEST(Table, AStateThatDoesNotFitIsRefusedAndChangesNothing) {
+  TaskRun run(growing(), growing_train());
+  run.trainer.step();
+  const std::string before = run.objective.state().tensors_hash();
+  const auto refused = [&](auto&& damage) {
+    SafetensorsFile state = run.objective.state();
+    damage(state);
+    EXPECT_THROW(run.objective.restore_state(state), Error);
+    EXPECT_EQ(run.objective.state().tensors_hash(), before);
+  };
+  refused([](SafetensorsFile& s) { s.tensors.erase("table.events"); });
+  refused([](SafetensorsFile& s) { s.tensors.erase("dag.edges"); });
+  refused([](SafetensorsFile& s) { s.metadata["dag.next_edge"] = "9999"; });
+  refused([](SafetensorsFile& s) {
+    s.tensors.erase("table.events");
+    s.add("table.events", {2}, std::span<const std::int32_t>(std::vector<std::int32_t>{-1, 0}));
+  });
+  TableOptions other = growing();
+  other.hidden = {40};
+  TaskRun larger(other, growing_train());
+  EXPECT_THROW(run.objective.restore_state(larger.objective.state()), Error);
+}
+
+TEST(Table, GrowthAndPruningChangeTheShapeAndTheModelFilePredicts) {
+  TaskRun run(growing(), growing_train(60));  // the last weights are judged, those of the grown and pruned network
+  const std::size_t before = run.edges();
+  run.all();
+  const std::unique_ptr<Model> best = run.trainer.best_model();
+  const SafetensorsFile file = SafetensorsFile::parse(model_file(*best, {{"step", "60"}}).serialize(), "test");
+  EXPECT_FALSE(file.tensors.contains("weight"));  // once, by id
+  LoadedModel loaded = load_model(file, "test");
+  EXPECT_EQ(loaded.notes.at("step"), "60");
+  auto& model = dynamic_cast<TableModel&>(*loaded.model);
+  EXPECT_NE(model.network().topology().edges().size(), 0u);
+  EXPECT_FALSE(model.network().is_training());
+  EXPECT_EQ(model.parameters().hash(), best->parameters().hash());
+  EXPECT_EQ(model.schema().target.words, (std::vector<std::string>{"setosa", "versicolor", "virginica"}));
+  EXPECT_GT(model.network().topology().next_edge(), before);
+  const auto broken = [&](auto&& damage) {
+    SafetensorsFile wrong = file;
+    damage(wrong);
+    EXPECT_THROW(load_model(wrong, "test"), Error);
+  };
+  broken([](SafetensorsFile& f) { f.metadata["table"] = "[]"; });
+  broken([](SafetensorsFile& f) { f.tensors.erase("dag.weight"); });
+  broken([](SafetensorsFile& f) { f.metadata["format"] = "espalier model 9"; });
+}
+
+// A file of format 1 with decayed digits: input 0 -> hidden 3 -> output 700, and what was there before.
+TEST(Table, OldModelFilesAreRead) {
+  constexpr float kUnit = 0.37f;
+  SafetensorsFile old;
+  std::vector<float> weight(6), bias(701), edges(6 * 4), nodes(701 * 2);
+  const auto node = [&](std::size_t id, NodeKind kind, Activation f, float b) {
+    nodes[2 * id] = kUnit * (static_cast<float>(kind) + 1);
+    nodes[2 * id + 1] = kUnit * static_cast<float>(f);
+    bias[id] = b;
+  };
+  const auto edge = [&](std::size_t id, std::uint32_t from, std::uint32_t to, float w) {
+    const std::uint32_t digits[] = {from / 256 + 1, from % 256, to / 256, to % 256};
+    for (std::size_t i = 0; i < 4; ++i) edges[4 * id + i] = kUnit * static_cast<float>(digits[i]);
+    weight[id] = w;
+  };
+  node(0, NodeKind::kInput, Activation::kLinear, 0);
+  node(3, NodeKind::kHidden, Activation::kRelu, 0.5f);
+  node(700, NodeKind::kOutput, Activation::kLinear, -1);
+  edge(1, 0, 3, 2);
+  edge(5, 3, 700, 3);
+  weight[2] = 7;  // of an edge that is gone
+  const auto add = [&](const char* name, std::vector<std::size_t> shape, const std::vector<float>& values) {
+    old.add(name, std::move(shape), std::span<const float>(values));
+  };
+  add("weight", {6}, weight);
+  add("bias", {701}, bias);
+  add("edges", {6, 4}, edges);
+  add("nodes", {701, 2}, nodes);
+  add("unit", {1}, {kUnit});
+  TableSchema schema;
+  schema.inputs.resize(1);
+  schema.inputs[0].name = "x";
+  schema.target.name = "y";
+  old.metadata = {{"format", "espalier model 1"},
+                  {"config", R"({"task": "table", "fan-in-scaling": true})"},
+                  {"table", schema_text(schema)}};
+  LoadedModel loaded = load_model(old, "old");
+  DagNN& network = dynamic_cast<TableModel&>(*loaded.model).network();
+  EXPECT_TRUE(network.options().fan_in_scaling);
+  EXPECT_EQ(network.topology().edges().size(), 2u);
+  EXPECT_EQ(network.forward({1.0f, -1.0f}, 2)[0], 3 * (2 + 0.5f) - 1);
+  EXPECT_EQ(network.forward({1.0f, -1.0f}, 2)[1], -1.0f);
+  SafetensorsFile wrong = old;
+  wrong.tensors.erase("unit");
+  EXPECT_THROW(load_model(wrong, "old"), Error);
+  add("zero", {1}, {0});
+  wrong.tensors["unit"] = old.tensors["zero"];
+  EXPECT_THROW(load_model(wrong, "old"), Error);
+}
+
+TEST(Table, MistakesAreNamed) {
+  const auto with = [](auto&& change) {
+    TableOptions o = iris();
+    change(o);
+    return error_of([&] { TableObjective(o, 1); });
+  };
+  EXPECT_TRUE(has(with([](TableOptions& o) { o.csv = ""; }), "CSV"));
+  EXPECT_TRUE(has(with([](TableOptions& o) { o.target = ""; }), "target"));
+  EXPECT_TRUE(has(with([](TableOptions& o) { o.target = "flavour"; }), "species"));
+  EXPECT_TRUE(has(with([](TableOptions& o) { o.csv = "/nowhere.csv"; }), "/nowhere.csv"));
+  EXPECT_TRUE(has(with([](TableOptions& o) { o.kind = "regress"; }), "regress"));
+  TableOptions o;
+  Fields fields = fields_of(o);
+  EXPECT_TRUE(has(error_of([&] { fields.at("hidden").set_text("8,x"); }), "hidden"));
+  fields.at("hidden").set_text("8,5");
+  EXPECT_EQ(o.hidden, (std::vector<std::size_t>{8, 5}));
+  fields.at("hidden").set_text("");
+  EXPECT_TRUE(o.hidden.empty());
+  EXPECT_THROW(fields.at("kind").set_text("guess"), Error);
+  EXPECT_THROW(fields.at("prune").set_text("101"), Error);
+}
+
+}  // namespace
+}  // namespace espalier

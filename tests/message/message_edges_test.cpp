@@ -1,0 +1,144 @@
+// What message passing, embeddings and GraphTransformNet refuse.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "espalier/error.hpp"
+#include "espalier/message_passing.hpp"
+#include "espalier/optimizer.hpp"
+
+namespace espalier {
+namespace {
+
+struct Layer {
+  Parameters p;
+  MessagePassingLayer layer{p, "layer", {3, 2}};
+  MessageGraph graph{{Graph(4, {{0, 1}, {1, 2}, {3, 1}})}};
+  std::vector<float> h = std::vector<float>(12, 0.5f), y = std::vector<float>(8), dy = std::vector<float>(8, 1.0f),
+                     dh = std::vector<float>(12);
+  MessageState state;
+  Layer() { layer.initialize(p, 1); }
+  void backward(std::span<const float> out, std::span<const float> grad, std::span<float> gradients,
+                std::span<float> below) {
+    layer.backward(p, graph, h, out, grad, state, gradients, below);
+  }
+};
+
+TEST(MessageEdges, BackwardNeedsItsForward) {
+  Layer l;
+  EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  l.backward(l.y, l.dy, l.p.gradients(), l.dh);
+  l.backward(l.y, l.dy, l.p.gradients(), {});  // again, and without dh
+  // A forward of another graph, or of another layer, is not the one.
+  const MessageGraph other({Graph(2, {{0, 1}})});
+  std::vector<float> small_h(6), small_y(4);
+  l.layer.forward_batch(l.p, other, small_h, small_y, l.state);
+  EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
+  Parameters p;
+  const MessagePassingLayer max(p, "max", {3, 2, 1, Aggregation::kMax});
+  max.forward_batch(p, l.graph, l.h, l.y, l.state);
+  EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
+}
+
+TEST(MessageEdges, AStoppedForwardLeavesNothingForBackward) {
+  Layer l;
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  ThreadPool pool(1);
+  StopFlag stop;
+  stop.raise();
+  pool.watch(&stop);
+  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state, pool), Cancelled);
+  EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
+}
+
+TEST(MessageEdges, ShortArraysAreRefused) {
+  Layer l;
+  std::vector<float> shorter(7), longer(13);
+  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, l.h, shorter, l.state), Error);
+  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, longer, l.y, l.state), Error);
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  EXPECT_THROW(l.backward(shorter, l.dy, l.p.gradients(), l.dh), Error);
+  EXPECT_THROW(l.backward(l.y, shorter, l.p.gradients(), l.dh), Error);
+  EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients().first(l.p.num_parameters() - 1), l.dh), Error);
+  EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), shorter), Error);
+  EXPECT_FALSE(l.p.has_gradients());
+  EXPECT_THROW(l.layer.forward_batch(Parameters(), l.graph, l.h, l.y, l.state), Error);
+  std::vector<float> one(2);
+  EXPECT_THROW(l.layer.forward(l.p, l.graph, l.h, 4, one), Error);
+  EXPECT_THROW(l.layer.forward(l.p, l.graph, l.h, 0, std::span(one).first(1)), Error);
+  const MessageGraph two({Graph(4, {{0, 1}}), Graph(4, {})});
+  EXPECT_THROW(l.layer.forward_batch(l.p, two, l.h, l.y, l.state), Error);
+  EXPECT_THROW(MessageGraph({Graph(4, {}), Graph(3, {})}), Error);
+  EXPECT_THROW(MessageGraph(std::vector<Graph>{}), Error);
+}
+
+TEST(MessageEdges, OverlappingArraysAreRefused) {
+  Layer l;
+  std::vector<float> both(12 + 7);
+  const std::span<float> all(both);
+  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, all.first(12), all.subspan(11), l.state), Error);
+  std::vector<float> apart(20);
+  l.layer.forward_batch(l.p, l.graph, std::span(apart).first(12), std::span(apart).last(8), l.state);  // side by side
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.h), Error);
+}
+
+TEST(MessageEdges, ACopiedGraphStandsOnItsOwn) {
+  Layer l;
+  auto first = std::make_unique<MessageGraph>(l.graph);
+  const MessageGraph copy = *first;
+  first.reset();
+  EXPECT_EQ(copy.num_edges(), 3u);
+  EXPECT_EQ(copy.sides()[0].list.data(), copy.relations()[0].sources().data());
+  std::vector<float> z(8);
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  l.layer.forward_batch(l.p, copy, l.h, z, l.state);
+  EXPECT_EQ(l.y, z);
+}
+
+TEST(EmbeddingEdges, UnknownSymbolsAndShortArraysAreRefused) {
+  Parameters p;
+  const Embedding e(p, "rows", 3, 2);
+  const std::uint32_t symbols[] = {0, 2}, unknown[] = {0, 3};
+  std::vector<float> four(4), three(3);
+  EXPECT_THROW(e.lookup(p, unknown, four), Error);
+  EXPECT_THROW(e.lookup(p, symbols, three), Error);
+  EXPECT_THROW(e.lookup(Parameters(), symbols, four), Error);
+  EXPECT_THROW(e.backward(p, unknown, four, p.gradients()), Error);
+  EXPECT_THROW(e.backward(p, symbols, three, p.gradients()), Error);
+  EXPECT_THROW(e.backward(p, symbols, four, p.gradients().first(5)), Error);
+  EXPECT_THROW(Embedding(p, "none", 0, 2), Error);
+  EXPECT_THROW(Embedding(p, "huge", std::size_t{1} << 31, 2), Error);
+}
+
+// Neither weight decay nor gradients from before the freeze nor moments move frozen rows.
+TEST(EmbeddingEdges, FrozenRowsStayWhateverStepsOverThem) {
+  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdamW}) {
+    Parameters p;
+    p.add("before", {7});
+    const Embedding e(p, "rows", 3, 2);
+    p.add("after", {5});
+    e.initialize(p, 1);
+    for (float& g : p.gradients()) g = 1;
+    Optimizer optimizer({.kind = kind, .momentum = 0.5f, .weight_decay = 0.1f}, p.num_parameters());
+    const ThreadPool pool(1);
+    optimizer.step(p, 0.1f, pool);
+    e.freeze(p, true);
+    EXPECT_TRUE(e.frozen(p));
+    const std::vector<float> before(p.values().begin(), p.values().end());
+    optimizer.step(p, 0.1f, pool);
+    sgd_step(p, 0.1f);
+    e.step(p, 0.1f);
+    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(p.values()[i] == before[i], i >= 7 && i < 13) << i;
+    EXPECT_DOUBLE_EQ(p.gradient_norm(pool), std::sqrt(12.0));  // the others
+    e.freeze(p, false);
+    optimizer.step(p, 0.1f, pool);
+    for (std::size_t i = 7; i < 13; ++i) EXPECT_NE(p.values()[i], before[i]);
+  }
+}
+
+}  // namespace
+}  // namespace espalier
