@@ -4,7 +4,7 @@
 #include "base/clock.hpp"
 #include "circuit_files.hpp"
 #include "commands.hpp"
-#include "espalier/verify.hpp"
+#include "espalier/synth.hpp"
 #include "output.hpp"
 
 namespace espalier::app {
@@ -38,13 +38,13 @@ void print_list(const char* title, const std::vector<std::string>& items) {
   fmt::print("{}\n", items.empty() ? " none" : "");
 }
 
-void print_text(const Options& options, const Netlist& raw, const Netlist& small, const CircuitWork& work,
+void print_text(const Options& options, const Netlist& raw, const Netlist& small, const SimplifyReport& report,
                 const VerifyReport& proof, double seconds) {
   const NetlistCounts before = count_netlist(raw), after = count_netlist(small);
   fmt::print("{}: {} gates as trained, {} active, {} simplified\n\n", options.path, before.raw, before.active,
              after.raw);
   fmt::print("{:<18} {:>8} {:>8} {:>6}\n", "pass", "gates", "active", "depth");
-  for (const SimplifyStep& step : work.simplify.steps)
+  for (const SimplifyStep& step : report.steps)
     fmt::print("{:<18} {:>8} {:>8} {:>6}\n", step.pass, step.gates, step.active, step.depth);
   std::vector<std::string> types, kinds;
   for (std::size_t g = 0; g < kGates; ++g)
@@ -56,21 +56,22 @@ void print_text(const Options& options, const Netlist& raw, const Netlist& small
   print_list("gates:", types);
   print_list(fmt::format("inputs used, {} of {}:", after.live_inputs, after.inputs).c_str(), used_inputs(small));
   print_list(fmt::format("outputs without logic, {} of {}:", kinds.size(), after.outputs).c_str(), kinds);
-  const SweepReport& s = work.simplify.sweep;
+  const SweepReport& s = report.sweep;
   fmt::print("sweeping: {} merged ({} proved by table, {} by SAT), {} told apart, {} undecided\n", s.merged, s.by_table,
              s.by_sat, s.refuted, s.undecided);
-  if (work.with_abc) fmt::print("abc: {} runs, {} kept, {} failed\n", work.abc.runs, work.abc.kept, work.abc.failed);
+  if (options.with_abc)
+    fmt::print("abc: {} runs, {} kept, {} failed\n", report.abc.runs, report.abc.kept, report.abc.failed);
   fmt::print("simplified against trained: {}\n{:.2f} s\n", describe(proof, raw), seconds);
 }
 
-void print_as_json(const Options& options, const Netlist& raw, const Netlist& small, const CircuitWork& work,
+void print_as_json(const Options& options, const Netlist& raw, const Netlist& small, const SimplifyReport& report,
                    const VerifyReport& proof, double seconds) {
   Json passes = Json::array(), outputs = Json::array();
-  for (const SimplifyStep& step : work.simplify.steps)
+  for (const SimplifyStep& step : report.steps)
     passes.push_back({{"pass", step.pass}, {"gates", step.gates}, {"active", step.active}, {"depth", step.depth}});
   for (const NetlistOutput& output : small.outputs)
     outputs.push_back({{"name", output.name}, {"from", output_kind(small, output)}});
-  const SweepReport& s = work.simplify.sweep;
+  const SweepReport& s = report.sweep;
   Json j = {{"file", options.path},
             {"raw", counts_json(raw)},
             {"simplified", counts_json(small)},
@@ -86,7 +87,8 @@ void print_as_json(const Options& options, const Netlist& raw, const Netlist& sm
             {"equal", proof.verdict == VerifyReport::Verdict::kEqual},
             {"proof", describe(proof, raw)},
             {"seconds", seconds}};
-  if (work.with_abc) j["abc"] = {{"runs", work.abc.runs}, {"kept", work.abc.kept}, {"failed", work.abc.failed}};
+  if (options.with_abc)
+    j["abc"] = {{"runs", report.abc.runs}, {"kept", report.abc.kept}, {"failed", report.abc.failed}};
   print_json(j);
 }
 
@@ -102,15 +104,16 @@ Command circuit_command() {
   command.keeps = f;
   command.run = [f] {
     const Netlist raw = load_circuit(f->path);
-    CircuitWork work;
-    work.with_abc = f->with_abc;
+    SimplifyOptions options;
+    options.with_abc = f->with_abc;
+    SimplifyReport report;
     const double start = seconds_now();
-    const Netlist small = work.run(raw);
+    const Netlist small = simplify(raw, options, &report);
     const double seconds = seconds_now() - start;
     VerifyOptions limits;
     limits.seconds = 60;
     const VerifyReport proof = verify(raw, small, limits);
-    (f->json ? print_as_json : print_text)(*f, raw, small, work, proof, seconds);
+    (f->json ? print_as_json : print_text)(*f, raw, small, report, proof, seconds);
     return static_cast<int>(proof.verdict == VerifyReport::Verdict::kDifferent ? kFailed : kDone);
   };
   return command;

@@ -4,7 +4,7 @@
 
 #include "base/files.hpp"
 #include "espalier/error.hpp"
-#include "espalier/import.hpp"
+#include "espalier/synth.hpp"
 #include "model_argument.hpp"
 
 namespace espalier::app {
@@ -26,16 +26,6 @@ Netlist load_circuit(const std::string& path) {
   Netlist cell = model->raw_cell();
   cell.name = model->goal().kind();
   return cell;
-}
-
-Netlist CircuitWork::run(const Netlist& raw) {
-  Netlist small = espalier::simplify(raw, {}, &simplify);
-  if (with_abc) {
-    small = simplify_with_abc(small, raw, {}, &abc);
-    const NetlistCounts counts = count_netlist(small);
-    simplify.steps.push_back({"abc", counts.raw, counts.active, counts.depth});
-  }
-  return small;
 }
 
 nlohmann::json counts_json(const Netlist& netlist) {

@@ -3,7 +3,7 @@
 
 #include "circuit_files.hpp"
 #include "commands.hpp"
-#include "espalier/verify.hpp"
+#include "espalier/synth.hpp"
 #include "output.hpp"
 
 namespace espalier::app {

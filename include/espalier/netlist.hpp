@@ -1,9 +1,11 @@
 // Two-input gates and combinational circuits of them.
+//
+// Example:
 //   Netlist half_adder;
 //   const Net a = half_adder.add_input("a"), b = half_adder.add_input("b");
 //   half_adder.add_output("sum", half_adder.add_gate(Gate::kXor, a, b));
 //   half_adder.add_output("carry", half_adder.add_gate(Gate::kAnd, a, b));
-//   const std::vector<bool> three = evaluate(half_adder, {true, true});  // sum 0, carry 1
+//   const std::vector<bool> two = evaluate(half_adder, {true, true});  // sum 0, carry 1
 #pragma once
 
 #include <array>

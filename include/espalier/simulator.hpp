@@ -1,11 +1,15 @@
 // Runs a cell's circuit on boards of bits, hundreds of cells for each machine instruction. The same bits for every word
-// width, engine and number of threads, and the same as evaluating every cell by itself.
+// width, engine and number of threads, and the same as evaluating every cell by itself. A cell of C channels has 9 C
+// inputs, patch position major (the 3 x 3 neighbourhood by rows, 4 is the cell itself) and channel minor, and C
+// outputs.
+//
+// Example:
+//   Netlist cell;  // each cell becomes the XOR of its western and eastern neighbours
+//   for (int p = 0; p < 9; ++p) cell.add_input("p" + std::to_string(p));
+//   cell.add_output("next", cell.add_gate(Gate::kXor, 3, 5));
 //   Board board(512, 512, 1);
-//   board.randomize(1);
-//   Simulator simulator(cell, 512, 512, {.periodic = true});  // a netlist of 9 inputs and 1 output
-//   simulator.run(board, 1000, ThreadPool());
-// A cell of C channels has 9 C inputs, patch position major (the 3 x 3 neighbourhood by rows, 4 is the cell itself) and
-// channel minor, and C outputs.
+//   board.set(256, 256, 0, true);
+//   Simulator(cell, 512, 512, {.periodic = false}).run(board, 100, ThreadPool());
 #pragma once
 
 #include <cstddef>

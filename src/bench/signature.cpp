@@ -11,11 +11,11 @@
 #include "bench/signature_hash.hpp"
 #include "espalier/error.hpp"
 #include "espalier/run.hpp"
-#include "espalier/simplify.hpp"
+#include "espalier/synth.hpp"
 #include "models/dag/table_model.hpp"
 #include "models/lattice/lattice_model.hpp"
 #include "runs/checkpoint.hpp"
-#include "synth/work_folder.hpp"
+#include "synth/external_tool.hpp"
 
 namespace espalier {
 namespace {

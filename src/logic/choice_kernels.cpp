@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "espalier/gates.hpp"
+#include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -9,15 +9,13 @@
 #include "bench/bench_makers.hpp"
 #include "bench/trained_life.hpp"
 #include "espalier/error.hpp"
-#include "espalier/export.hpp"
-#include "espalier/import.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
-#include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
+#include "espalier/synth.hpp"
 #include "netlist/cell.hpp"
-#include "synth/child_process.hpp"
-#include "synth/work_folder.hpp"
+#include "synth/external_tool.hpp"
+#include "synth/formats.hpp"
 
 namespace espalier {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "espalier/error.hpp"
-#include "synth/export_names.hpp"
 
 namespace espalier {
 

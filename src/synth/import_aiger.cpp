@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "espalier/error.hpp"
-#include "espalier/import.hpp"
+#include "synth/formats.hpp"
 
 namespace espalier {
 namespace {
@@ -216,13 +216,5 @@ class Reader {
 }  // namespace
 
 Netlist import_aiger(std::string_view bytes, const std::string& file) { return Reader(bytes, file).run(); }
-
-Netlist import_circuit(std::string_view bytes, const std::string& file) {
-  if (bytes.starts_with("aag ") || bytes.starts_with("aig ")) return import_aiger(bytes, file);
-  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && bytes[first] == '{') return import_json(bytes, file);
-  if (first != std::string_view::npos && (bytes[first] == '.' || bytes[first] == '#')) return import_blif(bytes, file);
-  fail(file, "a file of unknown kind", "a netlist in JSON, BLIF or AIGER", "see `espalier export --help`");
-}
 
 }  // namespace espalier

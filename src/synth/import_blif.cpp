@@ -4,9 +4,9 @@
 #include <unordered_map>
 
 #include "espalier/error.hpp"
-#include "espalier/import.hpp"
-#include "synth/export_names.hpp"
+#include "synth/formats.hpp"
 #include "synth/literal_builder.hpp"
+#include "synth/names.hpp"
 
 namespace espalier {
 namespace {

@@ -1,6 +1,10 @@
 #include "synth/literal_builder.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "espalier/error.hpp"
 
 namespace espalier {
 namespace {
@@ -32,6 +36,7 @@ Literal LiteralBuilder::gate(Gate type, Literal a, Literal b, bool* fresh) {
     std::swap(first, second);
     type = swap_inputs(type);
   }
+  check_room();
   // Kept in the polarity with f(0,0) = 0, so that a gate and its inverse are one.
   const bool inverted = gate_value(type, false, false);
   if (inverted) type = invert_output(type);
@@ -41,10 +46,15 @@ Literal LiteralBuilder::gate(Gate type, Literal a, Literal b, bool* fresh) {
   return {entry->second, inverted};
 }
 
+void LiteralBuilder::check_room() const {
+  if (target_.nets() >= kMaxNets) fail("netlist", fmt::format("{} nets", target_.nets()), "below 2^30");
+}
+
 Net LiteralBuilder::net(Literal literal) {
   if (!literal.constant() && !literal.inverted) return literal.net;
   const Gate type = literal.constant() ? (literal.inverted ? Gate::kTrue : Gate::kFalse) : Gate::kNotA;
   const Net source = literal.constant() ? 0 : literal.net;
+  check_room();
   const auto [entry, added] = known_.try_emplace(key(type, source, source), static_cast<Net>(target_.nets()));
   if (added) target_.add_gate(type, source, source);
   return entry->second;

@@ -27,8 +27,10 @@ class LiteralBuilder {
   Net net(Literal literal);
 
  private:
+  static constexpr std::size_t kMaxNets = std::size_t{1} << 30;
+  void check_room() const;
   static std::uint64_t key(Gate type, Net a, Net b) {
-    // Types with f(0,0) = 0 number below 8; nets below 2^30 leave room for three bits.
+    // Nets below 2^30 leave room for the four bits of a type.
     return (std::uint64_t{gate_bits(type)} << 60) | (std::uint64_t{a} << 30) | b;
   }
   Netlist& target_;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "espalier/random.hpp"
-#include "espalier/simplify.hpp"
+#include "synth/passes.hpp"
 #include "synth/resub_search.hpp"
 
 namespace espalier {

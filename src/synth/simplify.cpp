@@ -1,4 +1,14 @@
-#include "espalier/simplify.hpp"
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "base/files.hpp"
+#include "espalier/error.hpp"
+#include "espalier/synth.hpp"
+#include "synth/external_tool.hpp"
+#include "synth/formats.hpp"
+#include "synth/passes.hpp"
 
 namespace espalier {
 namespace {
@@ -48,11 +58,120 @@ class Simplifier {
   SimplifyReport& report_;
 };
 
+// Each ends in a mapping to two-input look-up tables, which is what we count. Collapsing to a two-level form forgets
+// the structure altogether: only for circuits of few inputs.
+constexpr const char* kScripts[] = {
+    "strash; ifraig; dc2; dc2; dch; if -K 2 -a; mfs2 -a -e",
+    "strash; balance; rewrite; refactor; balance; rewrite; rewrite -z; balance; refactor -z; rewrite -z; balance; "
+    "resub -K 8; dch; if -K 2 -a; mfs2 -a -e",
+};
+constexpr const char* kCollapsing[] = {
+    "collapse; sop; fx; strash; dc2; dch; if -K 2 -a; mfs2 -a -e",
+    "collapse; muxes; strash; dc2; dc2; dch; if -K 2 -a; mfs2 -a -e",
+};
+constexpr std::size_t kMaxCollapsed = 14;  // live inputs
+constexpr double kProofSeconds = 60;
+
+// What ABC makes of it, under the old names; nothing when the run failed.
+std::optional<Netlist> rewritten(const Netlist& netlist, const char* script, const std::string& program,
+                                 double seconds) {
+  const WorkFolder folder;
+  const std::string in = folder.file("in.blif"), out = folder.file("out.blif");
+  write_atomically(in, std::string_view(export_blif(netlist)));
+  const std::string commands = fmt::format("read_blif {}; {}; write_blif {}", in, script, out);
+  if (run_program({program, "-c", commands}, seconds) != 0 || !std::filesystem::exists(out)) return std::nullopt;
+  try {
+    Netlist result = import_blif(read_text(out), "abc's answer");
+    if (result.inputs.size() != netlist.inputs.size() || result.outputs.size() != netlist.outputs.size())
+      return std::nullopt;
+    result.name = netlist.name;
+    result.inputs = netlist.inputs;
+    for (std::size_t o = 0; o < result.outputs.size(); ++o) result.outputs[o].name = netlist.outputs[o].name;
+    return result;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// `start`: where else to begin from, such as the circuit as trained (its other minima are others). `options` are those
+// of the simplification that follows each run.
+Netlist rewrite_with_abc(const Netlist& simplified, const Netlist& start, const SimplifyOptions& options,
+                         AbcReport& report) {
+  const AbcOptions& abc = options.abc_options;
+  report.program = find_abc(abc.program);
+  if (report.program.empty())
+    fail("abc", abc.program.empty() ? "no berkeley-abc or abc in $PATH" : "no program " + abc.program, "Berkeley ABC",
+         "install it, or do without");
+  VerifyOptions proof;
+  proof.seconds = kProofSeconds;
+  SimplifyOptions quick_look = options;
+  quick_look.resubstitute_options.walks = 0;
+  Netlist best = simplified;
+  const auto try_script = [&](const Netlist& from, const char* script) {
+    ++report.runs;
+    const std::optional<Netlist> answer = rewritten(from, script, report.program, abc.seconds);
+    if (!answer) {
+      ++report.failed;
+      return;
+    }
+    // A quick look first: what is far from the best is not worth the long walks.
+    Netlist candidate = simplify(*answer, quick_look);
+    if (4 * candidate.gates.size() > 5 * best.gates.size()) return;
+    candidate = simplify(candidate, options);
+    if (candidate.gates.size() >= best.gates.size()) return;
+    if (verify(simplified, candidate, proof).verdict != VerifyReport::Verdict::kEqual) {
+      ++report.unproved;
+      return;
+    }
+    ++report.kept;
+    best = candidate;
+  };
+  SimplifyOptions quick = options;
+  quick.sweep = quick.resubstitute = false;
+  const Netlist tidy_start = simplify(start, quick);
+  for (int round = 0; round < abc.rounds; ++round) {
+    const std::size_t before = best.gates.size();
+    const Netlist from = best;
+    for (const char* script : kScripts) try_script(from, script);
+    if (round == 0) {
+      for (const char* script : kScripts) try_script(tidy_start, script);
+      if (count_netlist(simplified).live_inputs <= kMaxCollapsed)
+        for (const char* script : kCollapsing) try_script(from, script);
+    }
+    if (best.gates.size() == before) break;
+  }
+  return best;
+}
+
+void check_options(const SimplifyOptions& o) {
+  const auto check = [](const char* what, int got, int least, int most) {
+    if (got < least || got > most)
+      fail("simplify", fmt::format("{} of {}", what, got), fmt::format("{} to {}", least, most));
+  };
+  constexpr int kMaxTable = 20;  // 2^20 patterns of each net
+  check("a number of rounds", o.max_rounds, 0, 1 << 20);
+  check("random words of sweeping", o.sweep_options.random_words, 1, 1 << 16);
+  check("table inputs of sweeping", o.sweep_options.table_inputs, 0, kMaxTable);
+  check("conflicts of sweeping", o.sweep_options.conflicts, 0, 1 << 30);
+  check("table inputs of resubstitution", o.resubstitute_options.table_inputs, 0, kMaxTable);
+  check("walks of resubstitution", o.resubstitute_options.walks, 0, 1 << 30);
+  check("rounds of ABC", o.abc_options.rounds, 0, 1 << 20);
+  if (!(o.abc_options.seconds > 0)) fail("simplify", fmt::format("{} s for ABC", o.abc_options.seconds), "more than 0");
+}
+
 }  // namespace
+
+std::string find_abc(const std::string& program) {
+  if (!program.empty()) return find_program(program);
+  const std::string debian = find_program("berkeley-abc");
+  return debian.empty() ? find_program("abc") : debian;
+}
 
 Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, SimplifyReport* report) {
   SimplifyReport local;
   SimplifyReport& told = report ? *report : local;
+  check_options(options);
+  check_netlist(netlist, "simplify");
   Simplifier work(netlist, told);
   work.tidy(options.max_rounds);
   for (int round = 0; round < options.max_rounds; ++round) {
@@ -68,7 +187,13 @@ Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, Simplif
     }
     if (work.best().gates.size() == before) break;
   }
-  return work.take();
+  if (!options.with_abc) return work.take();
+  SimplifyOptions after = options;
+  after.with_abc = false;
+  Netlist best = rewrite_with_abc(work.best(), netlist, after, told.abc);
+  const NetlistCounts counts = count_netlist(best);
+  told.steps.push_back({"abc", counts.raw, counts.active, counts.depth});
+  return best;
 }
 
 }  // namespace espalier

@@ -1,22 +1,89 @@
-#include "espalier/verify.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
 
 #include "base/clock.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "espalier/simplify.hpp"
+#include "espalier/synth.hpp"
 #include "synth/cnf.hpp"
-#include "synth/export_names.hpp"
 #include "synth/literal_builder.hpp"
-#include "synth/verify_table.hpp"
+#include "synth/names.hpp"
+#include "synth/passes.hpp"
 
 namespace espalier {
 namespace {
+
+constexpr std::size_t kWords = 16;  // words of one net evaluated together
+using Row = std::array<std::uint64_t, kWords>;
+
+std::vector<Net> cone_of(const Netlist& n, Net x, Net y) {
+  std::vector<bool> seen(n.nets());
+  std::vector<Net> cone;
+  const auto visit = [&](Net net) {
+    if (!seen[net]) cone.push_back(net);
+    seen[net] = true;
+  };
+  visit(x);
+  visit(y);
+  for (std::size_t i = 0; i < cone.size(); ++i) {
+    if (n.is_input(cone[i])) continue;
+    const NetlistGate gate = n.gate_of_net(cone[i]);
+    if (reads_a(gate.gate)) visit(gate.a);
+    if (reads_b(gate.gate)) visit(gate.b);
+  }
+  std::sort(cone.begin(), cone.end());
+  return cone;
+}
+
+// The inputs that either net depends on structurally, ascending.
+std::vector<Net> support_of(const Netlist& n, Net x, Net y) {
+  std::vector<Net> cone = cone_of(n, x, y);
+  cone.erase(std::find_if(cone.begin(), cone.end(), [&](Net net) { return !n.is_input(net); }), cone.end());
+  return cone;
+}
+
+// A pattern of all inputs on which the nets differ, or nothing after all 2^support have been tried: complete truth
+// tables of both, side by side.
+std::optional<std::vector<bool>> first_difference(const Netlist& n, Net x, Net y, const std::vector<Net>& support) {
+  struct Step {
+    Gate gate;
+    std::uint32_t a, b;
+  };
+  const std::vector<Net> cone = cone_of(n, x, y);  // inputs first
+  std::vector<std::uint32_t> place(n.nets());
+  std::vector<Step> steps;
+  for (std::uint32_t i = 0; i < cone.size(); ++i) {
+    place[cone[i]] = i;
+    if (n.is_input(cone[i])) continue;
+    const NetlistGate& g = n.gate_of_net(cone[i]);
+    steps.push_back({g.gate, is_constant(g.gate) ? 0 : place[g.a], is_constant(g.gate) ? 0 : place[g.b]});
+  }
+  std::vector<Row> rows(cone.size());
+  const std::uint64_t blocks = support.size() > 6 ? std::uint64_t{1} << (support.size() - 6) : 1;
+  for (std::uint64_t block = 0; block < blocks; block += kWords) {
+    for (std::size_t i = 0; i < support.size(); ++i)
+      for (std::size_t w = 0; w < kWords; ++w) rows[i][w] = counting_word(i, block + w);
+    Row* out = rows.data() + support.size();
+    for (const Step& step : steps) {
+      const Row &a = rows[step.a], &b = rows[step.b];
+      for (std::size_t w = 0; w < kWords; ++w) (*out)[w] = apply_gate(step.gate, a[w], b[w]);
+      ++out;
+    }
+    for (std::size_t w = 0; w < kWords; ++w) {
+      const std::uint64_t different = rows[place[x]][w] ^ rows[place[y]][w];
+      if (!different) continue;
+      std::vector<bool> pattern(n.inputs.size());
+      for (std::size_t i = 0; i < support.size(); ++i)
+        pattern[support[i]] = counting_word(i, block + w) >> std::countr_zero(different) & 1;
+      return pattern;
+    }
+  }
+  return std::nullopt;
+}
 
 // place[i]: where name i of the first list stands in the second; by position when the names are not the same set.
 std::vector<std::size_t> match(const std::vector<std::string>& first, const std::vector<std::string>& second,
@@ -181,6 +248,11 @@ class Verifier {
 }  // namespace
 
 VerifyReport verify(const Netlist& first, const Netlist& second, const VerifyOptions& options) {
+  if (options.table_inputs < 0 || options.table_inputs > 30)
+    fail("verify", fmt::format("tables of {} inputs", options.table_inputs), "0 to 30");
+  if (!(options.seconds >= 0)) fail("verify", fmt::format("{} s", options.seconds), "0 or more");
+  check_netlist(first, "verify, first circuit");
+  check_netlist(second, "verify, second circuit");
   VerifyReport report;
   report.outputs = first.outputs.size();
   const auto inputs = match(first.inputs, second.inputs, "inputs", report.inputs_by_name);
@@ -195,6 +267,9 @@ std::string describe(const VerifyReport& report, const Netlist& first) {
   std::string text;
   if (report.verdict == VerifyReport::Verdict::kDifferent) {
     const CounterExample& e = *report.counter_example;
+    if (e.inputs.size() != first.inputs.size())
+      fail("verify", fmt::format("a report on {} inputs", e.inputs.size()),
+           fmt::format("one on the {} of the circuit", first.inputs.size()));
     text = fmt::format("different: output {} is {} in the first and {} in the second for inputs", shown_name(e.output),
                        int{e.first}, int{e.second});
     std::string ones;

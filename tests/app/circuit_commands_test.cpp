@@ -6,10 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
-#include "espalier/export.hpp"
-#include "espalier/import.hpp"
-#include "espalier/verify.hpp"
+#include "espalier/synth.hpp"
 #include "netlist/circuits.hpp"
+#include "synth/formats.hpp"
 #include "synth/tools.hpp"
 #include "temp_folder.hpp"
 

@@ -3,11 +3,10 @@
 #include <string>
 
 #include "espalier/error.hpp"
-#include "espalier/export.hpp"
-#include "espalier/import.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
 #include "fuzz/entries.hpp"
+#include "synth/formats.hpp"
 
 namespace espalier::fuzz {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
+#include "espalier/synth.hpp"
 #include "models/lattice/automaton_reference.hpp"
 
 namespace espalier {

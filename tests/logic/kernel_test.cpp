@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "espalier/aligned.hpp"
-#include "espalier/gates.hpp"
+#include "espalier/netlist.hpp"
 #include "logic/choice_kernels.hpp"
 #include "logic/each_target.hpp"
 #include "logic/gate_kernels.hpp"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 
 #include "espalier/error.hpp"
@@ -299,12 +300,41 @@ TEST(Simulator, ResetsARandomSquareEveryStep) {
   EXPECT_GT(moved, 15u);
 }
 
+TEST(Board, RefusesWhatIsOutside) {
+  EXPECT_THROW(Board(0, 1, 1), Error);
+  EXPECT_THROW(Board(1, 0, 1), Error);
+  EXPECT_THROW(Board(1, 1, 0), Error);
+  EXPECT_THROW(Board(std::size_t{1} << 63, 2, 1), Error);
+  EXPECT_THROW(Board(2, ~std::size_t{0}, 1), Error);
+  Board board(3, 70, 2);
+  EXPECT_THROW(board.get(3, 0, 0), Error);
+  EXPECT_THROW(board.get(0, 70, 0), Error);
+  EXPECT_THROW(board.get(0, 0, 2), Error);
+  EXPECT_THROW(board.set(0, 0, -1, true), Error);
+  EXPECT_THROW(board.row(3, 0), Error);
+  EXPECT_THROW(board.count(2), Error);
+  board.randomize(1);
+  const Board before = board;
+  board.clear_rectangle(3, 0, 10, 10);
+  board.clear_rectangle(~std::size_t{0}, ~std::size_t{0}, ~std::size_t{0}, ~std::size_t{0});
+  EXPECT_TRUE(board == before);
+  board.clear_rectangle(0, 0, ~std::size_t{0}, ~std::size_t{0});
+  EXPECT_EQ(board.count(0) + board.count(1), 0u);
+}
+
 TEST(Simulator, RefusesWhatIsNoCellOrNoBoard) {
+  Netlist disordered = life_cell();
+  disordered.gates[2].a = disordered.net_of_gate(5);
+  EXPECT_THROW(Simulator(disordered, 4, 4), Error);
+  disordered.gates[2].a = 1'000'000;
+  EXPECT_THROW(Simulator(disordered, 4, 4), Error);
   EXPECT_THROW(Simulator(test::random_netlist(1, 8, 10, 1), 4, 4), Error);
   EXPECT_THROW(Simulator(life_cell(), 0, 4), Error);
   EXPECT_THROW(Simulator(life_cell(), std::size_t{1} << 50, std::size_t{1} << 50), Error);
   SimulatorOptions bad;
   bad.fire_rate = 1.5;
+  EXPECT_THROW(Simulator(life_cell(), 4, 4, bad), Error);
+  bad.fire_rate = std::nan("");
   EXPECT_THROW(Simulator(life_cell(), 4, 4, bad), Error);
   bad.fire_rate = 1;
   bad.word_bits = 100;

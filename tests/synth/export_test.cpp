@@ -1,16 +1,13 @@
 // Every export against the tool it is made for.
-#include "espalier/export.hpp"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
-#include "espalier/import.hpp"
-#include "espalier/simplify.hpp"
 #include "espalier/simulator.hpp"
-#include "espalier/verify.hpp"
+#include "espalier/synth.hpp"
 #include "netlist/circuits.hpp"
+#include "synth/formats.hpp"
 #include "synth/tools.hpp"
 #include "temp_folder.hpp"
 

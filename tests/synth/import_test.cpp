@@ -1,12 +1,10 @@
 // Files as others write them, and files that are wrong.
-#include "espalier/import.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "espalier/error.hpp"
-#include "espalier/export.hpp"
 #include "netlist/circuits.hpp"
+#include "synth/formats.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

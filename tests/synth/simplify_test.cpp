@@ -1,10 +1,10 @@
-#include "espalier/simplify.hpp"
-
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
 #include "espalier/simulator.hpp"
+#include "espalier/synth.hpp"
 #include "netlist/circuits.hpp"
+#include "synth/passes.hpp"
 #include "synth/tools.hpp"
 
 namespace espalier {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "espalier/simplify.hpp"
+#include "espalier/synth.hpp"
 
 namespace espalier::test {
 

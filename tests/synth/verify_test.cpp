@@ -1,9 +1,7 @@
-#include "espalier/verify.hpp"
-
 #include <gtest/gtest.h>
 
 #include "espalier/error.hpp"
-#include "espalier/simplify.hpp"
+#include "espalier/synth.hpp"
 #include "netlist/circuits.hpp"
 
 namespace espalier {
@@ -157,6 +155,10 @@ TEST(Verify, AnswersUndecidedRatherThanGuessWhenTimeRunsOut) {
 }
 
 TEST(Verify, RefusesCircuitsOfDifferentShape) {
+  Netlist yes, no;
+  for (Netlist* n : {&yes, &no})
+    n->add_output("y", n->add_gate(n == &yes ? Gate::kA : Gate::kNotA, n->add_input("a"), 0));
+  EXPECT_THROW(describe(verify(yes, no), test::random_netlist(1, 4, 9, 2)), Error);
   EXPECT_THROW(verify(test::random_netlist(1, 4, 9, 2), test::random_netlist(1, 5, 9, 2)), Error);
   EXPECT_THROW(verify(test::random_netlist(1, 4, 9, 2), test::random_netlist(1, 4, 9, 3)), Error);
 }

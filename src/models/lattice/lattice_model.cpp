@@ -8,7 +8,7 @@
 #include "base/json.hpp"
 #include "espalier/error.hpp"
 #include "espalier/netlist.hpp"
-#include "espalier/simplify.hpp"
+#include "espalier/synth.hpp"
 
 namespace espalier {
 namespace {

@@ -1,4 +1,4 @@
-#include "synth/export_names.hpp"
+#include "synth/names.hpp"
 
 #include <fmt/format.h>
 

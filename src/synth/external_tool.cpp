@@ -1,16 +1,18 @@
-#include "synth/child_process.hpp"
+#include "synth/external_tool.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "base/clock.hpp"
+#include "espalier/error.hpp"
 
 extern char** environ;
 
@@ -53,6 +55,15 @@ int run_program(const std::vector<std::string>& arguments, double seconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+WorkFolder::WorkFolder() : path_((std::filesystem::temp_directory_path() / "espalier-XXXXXX").string()) {
+  if (!mkdtemp(path_.data())) fail("temporary folder", "no " + path_, "a folder that can be written", "set TMPDIR");
+}
+
+WorkFolder::~WorkFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace espalier

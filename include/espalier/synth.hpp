@@ -1,0 +1,184 @@
+// Circuits made smaller, proved equal to what they were made from, read from files and written for other tools. Nothing
+// unproved is exported.
+//
+// Example:
+//   const Netlist raw = import_circuit(".model m\n.inputs a b\n.outputs y\n.names a b y\n11 1\n.end\n", "and.blif");
+//   const ProvedCircuit circuit = prove_and_simplify(raw);
+//   for (const ExportedFile& file : export_circuit(circuit, {.format = CircuitFormat::kVerilog, .file = "and.v"}))
+//     std::printf("%s: %zu bytes\n", file.path.c_str(), file.content.size());
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/netlist.hpp"
+
+namespace espalier {
+
+// ---- Smaller
+
+// Functional sweeping: gates that random simulation cannot tell apart are proved equal or complementary, and merged.
+struct SweepOptions {
+  std::uint64_t seed = 1;
+  int random_words = 32;               // 64 patterns each
+  int table_inputs = 12;               // proofs by exhaustive table up to this support, by SAT above
+  int conflicts = 100;                 // SAT effort for one pair; undecided pairs are left alone
+  std::uint64_t effort = 400'000'000;  // gate words of simulation and SAT propagations in total, about
+};
+struct SweepReport {
+  std::size_t candidates = 0, merged = 0, by_table = 0, by_sat = 0, refuted = 0, undecided = 0;
+  // Input words that told nets apart; a report passed in again starts from them.
+  std::vector<std::vector<std::uint64_t>> patterns = {};
+};
+
+// Resubstitution: a gate is rebuilt from one or two nets that exist anyway, wherever the outputs cannot tell
+// (observability don't-cares included), when that frees more gates than it adds. Exact: works on complete truth
+// tables, so only on netlists of at most `table_inputs` live inputs; others are returned unchanged.
+struct ResubstituteOptions {
+  std::uint64_t seed = 1;
+  int table_inputs = 14;
+  int walks = 200;                     // detours over rewrites that cost nothing, each followed by a new descent
+  std::uint64_t effort = 400'000'000;  // word operations in total, about
+};
+struct ResubstituteReport {
+  std::size_t tried = 0, by_one = 0, by_two = 0;  // gates looked at; rebuilt from one net; from new gates
+  std::uint64_t spent = 0;                        // of the effort; a report passed in again goes on counting
+};
+
+// Berkeley ABC as an optional helper: the netlist goes out as BLIF, comes back rewritten, is proved equal and
+// simplified again, and is kept only when it is smaller.
+struct AbcOptions {
+  std::string program = {};  // empty: berkeley-abc or abc from $PATH
+  double seconds = 60;       // for one run of the program
+  int rounds = 3;            // each starts from the best so far
+};
+struct AbcReport {
+  std::string program = {};
+  std::size_t runs = 0, kept = 0, failed = 0, unproved = 0;
+};
+// The program's full path; empty when there is none.
+std::string find_abc(const std::string& program = {});
+
+struct SimplifyOptions {
+  bool sweep = true;
+  bool resubstitute = true;
+  bool with_abc = false;  // an Error when it is not installed
+  SweepOptions sweep_options = {};
+  ResubstituteOptions resubstitute_options = {};
+  AbcOptions abc_options = {};
+  int max_rounds = 20;
+};
+struct SimplifyStep {
+  std::string pass;
+  std::size_t gates = 0, active = 0, depth = 0;  // after the pass
+};
+struct SimplifyReport {
+  std::vector<SimplifyStep> steps = {};  // the first is the netlist as given; passes that changed nothing are left out
+  SweepReport sweep = {};
+  ResubstituteReport resubstitute = {};
+  AbcReport abc = {};
+};
+// Never larger than what it was given, always the same function; the same result for the same options.
+Netlist simplify(const Netlist& netlist, const SimplifyOptions& options = {}, SimplifyReport* report = nullptr);
+
+// ---- Equal
+
+struct VerifyOptions {
+  std::uint64_t seed = 1;
+  int table_inputs = 20;  // complete tables up to this many inputs of an output, SAT above
+  double seconds = 0;     // for SAT, all outputs together; 0: as long as it takes. Without an answer: undecided
+};
+
+struct CounterExample {
+  std::vector<bool> inputs;  // in the order of the first circuit
+  std::string output;        // name in the first circuit
+  bool first = false, second = false;
+};
+
+struct VerifyReport {
+  enum class Verdict { kEqual, kDifferent, kUndecided };
+  Verdict verdict = Verdict::kUndecided;
+  bool inputs_by_name = false, outputs_by_name = false;  // or by position, when the names are not the same
+  std::size_t outputs = 0;
+  std::size_t by_structure = 0, by_table = 0, by_sat = 0;  // outputs proved equal, and how
+  std::vector<std::string> undecided = {};                 // outputs
+  std::optional<CounterExample> counter_example = {};
+};
+
+// Do two circuits compute the same function? Every "equal" is a proof: identical structure, a complete truth table, or
+// an unsatisfiable formula. A difference comes with an input that shows it. An Error when the numbers of inputs or
+// outputs differ.
+VerifyReport verify(const Netlist& first, const Netlist& second, const VerifyOptions& options = {});
+
+// "equal: 3 outputs proved, 1 by structure, 2 by complete table" and the like, in one line.
+std::string describe(const VerifyReport& report, const Netlist& first);
+
+// ---- From files, and into files
+
+// Espalier's own JSON, BLIF, or AIGER (ascii and binary): told apart by the content, not by the name. Combinational
+// circuits only. Everything wrong in a file is one Error that names the file and the place; nothing is allocated on a
+// file's word alone.
+Netlist import_circuit(std::string_view bytes, const std::string& file);
+
+// A circuit that may be exported: one that was given, or one that is proved to compute the same.
+class ProvedCircuit {
+ public:
+  // Every gate as it stands.
+  static ProvedCircuit as_given(const Netlist& netlist);
+
+  const Netlist& netlist() const { return netlist_; }
+  const std::string& proof() const { return proof_; }  // in words
+  const SimplifyReport& report() const { return report_; }
+
+ private:
+  friend ProvedCircuit prove_and_simplify(const Netlist&, const SimplifyOptions&, const VerifyOptions&);
+  ProvedCircuit(Netlist netlist, std::string proof) : netlist_(std::move(netlist)), proof_(std::move(proof)) {}
+  Netlist netlist_;
+  std::string proof_;
+  SimplifyReport report_;
+};
+// An Error when there is no proof, or none in the time that `proof` allows.
+ProvedCircuit prove_and_simplify(const Netlist& raw, const SimplifyOptions& options = {},
+                                 const VerifyOptions& proof = {});
+
+enum class CircuitFormat : std::uint8_t {
+  kC,        // C99 without dependencies: NAME_cell() on 64 patterns at once; for a cell NAME_step() on a board
+  kVerilog,  // Verilog-2001: module NAME; for a cell NAME_array, a clocked board; and a testbench of both
+  kBlif,
+  kAiger,  // ascii
+  kAigerBinary,
+  kDot,         // for graphviz: inputs that nothing reads are left out
+  kSvg,         // drawn by graphviz; an Error when that is not installed
+  kJson,        // espalier's own, which import_circuit reads
+  kJavaScript,  // one ES module: cell(input, output) on 32 patterns at once; for a cell step(...) on a board
+};
+inline constexpr std::array<std::string_view, 9> kCircuitFormatNames{"c",   "verilog", "blif", "aiger", "aiger-binary",
+                                                                     "dot", "svg",     "json", "js"};
+CircuitFormat circuit_format(std::string_view name);  // an Error when there is none of that name
+
+struct ExportOptions {
+  CircuitFormat format = CircuitFormat::kVerilog;
+  std::string file = "circuit";  // what the main file will be called; its folder and name are those of the others
+  std::string name = {};         // of modules and functions; empty: the netlist's own
+  std::string header_name = {};  // C: what the source includes; empty: the header beside it
+  // Verilog: what the parameters of the board are unless they are set.
+  int height = 16, width = 16;
+  bool periodic = true;
+  // Verilog: how the testbench checks: random patterns, and a random board with both boundaries.
+  std::uint64_t test_seed = 1;
+  int test_vectors = 64, test_height = 8, test_width = 11, test_steps = 6;
+};
+struct ExportedFile {
+  std::string path, content;
+};
+// Nothing is written to disk here. The main file first: DIR/FILE; C gives DIR/STEM.h beside it, Verilog DIR/STEM_tb.v.
+// Names are kept where the format allows them and made into plain identifiers where it does not.
+std::vector<ExportedFile> export_circuit(const ProvedCircuit& circuit, const ExportOptions& options);
+
+}  // namespace espalier

@@ -1,0 +1,249 @@
+// Formats of other tools as text: BLIF, AIGER, and DOT with the picture that graphviz makes of it.
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+#include <unordered_map>
+
+#include "base/files.hpp"
+#include "espalier/error.hpp"
+#include "synth/external_tool.hpp"
+#include "synth/formats.hpp"
+#include "synth/names.hpp"
+
+namespace espalier {
+
+// BLIF: one .names for each gate, with the fewest rows that cover where it is 1.
+namespace {
+
+// Names in a BLIF file are one space: inputs, outputs and inner nets must all differ.
+class Names {
+ public:
+  std::string take(const std::string& wanted) {
+    std::string name = wanted;
+    for (int i = 1; !taken_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
+    return name;
+  }
+
+ private:
+  std::set<std::string> taken_;
+};
+
+// The rows of a gate that reads both its inputs: one for each value of an input that makes it 1 whatever the other is,
+// or else one for each pattern.
+std::string cover(Gate gate) {
+  std::string rows;
+  for (const bool v : {false, true}) {
+    if (gate_value(gate, v, false) && gate_value(gate, v, true)) rows += v ? "1- 1\n" : "0- 1\n";
+    if (gate_value(gate, false, v) && gate_value(gate, true, v)) rows += v ? "-1 1\n" : "-0 1\n";
+  }
+  if (!rows.empty()) return rows;  // three patterns of four: two such rows
+  for (const bool u : {false, true})
+    for (const bool v : {false, true})
+      if (gate_value(gate, u, v)) rows += fmt::format("{}{} 1\n", int{u}, int{v});
+  return rows;
+}
+
+void write_list(std::string& text, const char* keyword, const std::vector<std::string>& names) {
+  text += keyword;
+  for (const std::string& name : names) text += " \\\n " + name;
+  text += "\n";
+}
+
+}  // namespace
+
+std::string export_blif(const Netlist& n) {
+  Names names;
+  std::vector<std::string> inputs, outputs, net(n.nets());
+  for (Net i = 0; i < n.inputs.size(); ++i) inputs.push_back(net[i] = names.take(line_name(n.inputs[i])));
+  for (const NetlistOutput& output : n.outputs) outputs.push_back(names.take(line_name(output.name)));
+  for (std::size_t g = 0; g < n.gates.size(); ++g)
+    net[n.net_of_gate(g)] = names.take(fmt::format("n{}", n.net_of_gate(g)));
+  std::string text = fmt::format(".model {}\n", line_name(n.name));
+  write_list(text, ".inputs", inputs);
+  write_list(text, ".outputs", outputs);
+  for (std::size_t g = 0; g < n.gates.size(); ++g) {
+    const auto& [gate, a, b] = n.gates[g];
+    const std::string& own = net[n.net_of_gate(g)];
+    if (is_constant(gate)) {
+      text += fmt::format(".names {}\n{}", own, gate == Gate::kTrue ? "1\n" : "");
+    } else if (!reads_b(gate) || !reads_a(gate)) {
+      const bool inverted = gate == Gate::kNotA || gate == Gate::kNotB;
+      text += fmt::format(".names {} {}\n{} 1\n", net[reads_a(gate) ? a : b], own, inverted ? 0 : 1);
+    } else if (a == b) {
+      const Gate unary = merge_inputs(gate);
+      text += is_constant(unary) ? fmt::format(".names {}\n{}", own, unary == Gate::kTrue ? "1\n" : "")
+                                 : fmt::format(".names {} {}\n{} 1\n", net[a], own, unary == Gate::kNotA ? 0 : 1);
+    } else {
+      text += fmt::format(".names {} {} {}\n", net[a], net[b], own) + cover(gate);
+    }
+  }
+  for (std::size_t o = 0; o < n.outputs.size(); ++o)
+    text += fmt::format(".names {} {}\n1 1\n", net[n.outputs[o].net], outputs[o]);
+  return text + ".end\n";
+}
+
+// AIGER 1.9, ascii and binary, with the names of inputs and outputs as symbols.
+namespace {
+
+// An and-inverter graph with AIGER's numbers: literal 2 v + inverted, variable 0 is the constant 0, then the inputs,
+// then the ANDs in topological order.
+struct Aig {
+  struct And {
+    std::uint32_t high, low;  // literals, high >= low
+  };
+  std::uint32_t inputs = 0;
+  std::vector<And> ands;               // variable inputs + 1 + i
+  std::vector<std::uint32_t> outputs;  // literals
+};
+
+class AigBuilder {
+ public:
+  explicit AigBuilder(Aig& aig) : aig_(aig) {}
+
+  std::uint32_t both(std::uint32_t x, std::uint32_t y) {
+    if (x < y) std::swap(x, y);
+    if (y == 0 || x == (y ^ 1)) return 0;
+    if (y == 1 || x == y) return x;
+    const auto [entry, fresh] = known_.try_emplace(std::uint64_t{x} << 32 | y, 0);
+    if (fresh) {
+      aig_.ands.push_back({x, y});
+      entry->second = 2 * (aig_.inputs + static_cast<std::uint32_t>(aig_.ands.size()));
+    }
+    return entry->second;
+  }
+
+  std::uint32_t gate(Gate type, std::uint32_t a, std::uint32_t b) {
+    const bool inverted = gate_value(type, false, false);  // brought to the polarity with f(0,0) = 0
+    if (inverted) type = invert_output(type);
+    const auto positive = [&]() -> std::uint32_t {
+      switch (type) {
+        case Gate::kFalse: return 0;
+        case Gate::kAnd: return both(a, b);
+        case Gate::kAAndNotB: return both(a, b ^ 1);
+        case Gate::kA: return a;
+        case Gate::kNotAAndB: return both(a ^ 1, b);
+        case Gate::kB: return b;
+        case Gate::kOr: return both(a ^ 1, b ^ 1) ^ 1;
+        default: return both(both(a, b) ^ 1, both(a ^ 1, b ^ 1) ^ 1);  // XOR
+      }
+    };
+    return positive() ^ (inverted ? 1u : 0u);
+  }
+
+ private:
+  Aig& aig_;
+  std::unordered_map<std::uint64_t, std::uint32_t> known_;  // looked up, never iterated over
+};
+
+Aig aig_of(const Netlist& n) {
+  Aig aig;
+  aig.inputs = static_cast<std::uint32_t>(n.inputs.size());
+  AigBuilder builder(aig);
+  std::vector<std::uint32_t> literal(n.nets() + 1);
+  for (std::uint32_t i = 0; i < aig.inputs; ++i) literal[i] = 2 * (i + 1);
+  for (std::size_t g = 0; g < n.gates.size(); ++g) {
+    const auto& [gate, a, b] = n.gates[g];
+    literal[n.net_of_gate(g)] =
+        is_constant(gate) ? (gate == Gate::kTrue ? 1 : 0) : builder.gate(gate, literal[a], literal[b]);
+  }
+  for (const NetlistOutput& output : n.outputs) aig.outputs.push_back(literal[output.net]);
+  return aig;
+}
+
+std::string header(const char* kind, const Aig& aig) {
+  return fmt::format("{} {} {} 0 {} {}\n", kind, aig.inputs + aig.ands.size(), aig.inputs, aig.outputs.size(),
+                     aig.ands.size());
+}
+
+std::string symbols(const Netlist& n) {
+  std::string text;
+  for (std::size_t i = 0; i < n.inputs.size(); ++i) text += fmt::format("i{} {}\n", i, line_name(n.inputs[i]));
+  for (std::size_t o = 0; o < n.outputs.size(); ++o) text += fmt::format("o{} {}\n", o, line_name(n.outputs[o].name));
+  return text + fmt::format("c\n{}\n", comment_text(n.name));
+}
+
+// Seven bits a byte, lowest first, the eighth says that more follow.
+void write_delta(std::string& bytes, std::uint32_t delta) {
+  while (delta >= 128) {
+    bytes += static_cast<char>((delta & 127u) | 128u);
+    delta >>= 7;
+  }
+  bytes += static_cast<char>(delta);
+}
+
+}  // namespace
+
+std::string export_aiger_ascii(const Netlist& n) {
+  const Aig aig = aig_of(n);
+  std::string text = header("aag", aig);
+  for (std::uint32_t i = 0; i < aig.inputs; ++i) text += fmt::format("{}\n", 2 * (i + 1));
+  for (const std::uint32_t output : aig.outputs) text += fmt::format("{}\n", output);
+  for (std::size_t i = 0; i < aig.ands.size(); ++i)
+    text += fmt::format("{} {} {}\n", 2 * (aig.inputs + 1 + i), aig.ands[i].high, aig.ands[i].low);
+  return text + symbols(n);
+}
+
+std::string export_aiger_binary(const Netlist& n) {
+  const Aig aig = aig_of(n);
+  std::string bytes = header("aig", aig);
+  for (const std::uint32_t output : aig.outputs) bytes += fmt::format("{}\n", output);
+  for (std::size_t i = 0; i < aig.ands.size(); ++i) {
+    const auto own = static_cast<std::uint32_t>(2 * (aig.inputs + 1 + i));
+    write_delta(bytes, own - aig.ands[i].high);
+    write_delta(bytes, aig.ands[i].high - aig.ands[i].low);
+  }
+  return bytes + symbols(n);
+}
+
+// DOT: the gate graph from left to right; solid lines go to a gate's first operand, dashed ones to its second.
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += static_cast<unsigned char>(c) < ' ' ? '_' : c;
+  }
+  return result + '"';
+}
+
+// The words people use; a and b are the solid and the dashed line.
+constexpr std::array<std::string_view, kGates> kLabels{
+    "0",   "AND",  "a AND NOT b", "a",          "NOT a AND b", "b",          "XOR",  "OR",
+    "NOR", "XNOR", "NOT b",       "a OR NOT b", "NOT",         "NOT a OR b", "NAND", "1"};
+
+}  // namespace
+
+std::string export_dot(const Netlist& n) {
+  const std::vector<bool> live = live_nets(n);
+  std::string text =
+      fmt::format("digraph {} {{\n  rankdir=LR;\n  node [fontname=\"Helvetica\", fontsize=11];\n", quoted(n.name));
+  for (Net i = 0; i < n.inputs.size(); ++i)
+    if (live[i]) text += fmt::format("  n{} [label={}, shape=plaintext];\n", i, quoted(n.inputs[i]));
+  for (std::size_t g = 0; g < n.gates.size(); ++g) {
+    const auto& [gate, a, b] = n.gates[g];
+    const Net own = n.net_of_gate(g);
+    if (!live[own]) continue;
+    text += fmt::format("  n{} [label={}, shape=box, style=rounded];\n", own, quoted(kLabels[gate_bits(gate)]));
+    if (reads_a(gate)) text += fmt::format("  n{} -> n{};\n", a, own);
+    if (reads_b(gate)) text += fmt::format("  n{} -> n{} [style=dashed];\n", b, own);
+  }
+  for (std::size_t o = 0; o < n.outputs.size(); ++o)
+    text += fmt::format("  o{0} [label={1}, shape=plaintext];\n  n{2} -> o{0};\n", o, quoted(n.outputs[o].name),
+                        n.outputs[o].net);
+  return text + "}\n";
+}
+
+std::string draw_svg(const Netlist& netlist) {
+  constexpr double kSeconds = 120;
+  const std::string dot = find_program("dot");
+  if (dot.empty()) fail("svg", "no program dot in $PATH", "graphviz", "install it, or take the format dot");
+  const WorkFolder folder;
+  write_atomically(folder.file("circuit.dot"), std::string_view(export_dot(netlist)));
+  if (run_program({dot, "-Tsvg", "-o", folder.file("circuit.svg"), folder.file("circuit.dot")}, kSeconds) != 0)
+    fail("svg", "no answer from dot", "a picture", "the circuit may be too large to draw");
+  return read_text(folder.file("circuit.svg"));
+}
+
+}  // namespace espalier
