@@ -7,7 +7,7 @@
 namespace espalier {
 namespace {
 
-constexpr const char* kSteps = "240";
+constexpr const char* kSteps = "720";
 
 Arguments training(const std::string& out, const std::string& every = "7") {
   return {"train",
@@ -121,7 +121,7 @@ TEST_F(Resume, AFinishedRunGivenMoreStepsGoesOn) {
   EXPECT_EQ(e.json().at("weights_hash"), hash_) << e.err;
   EXPECT_EQ(e.json().at("steps").dump(), kSteps);
   more.back() = "10";
-  expect_one_line(run(more), 1, {"at least the 240"});
+  expect_one_line(run(more), 1, {"at least the 720"});
   more.back() = "-10";
   expect_one_line(run(more), 2, {"-10"});
 }
