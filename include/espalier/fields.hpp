@@ -105,6 +105,14 @@ class Fields {
   std::vector<Field> fields_;
 };
 
+// The same options, every value in its range, or an Error: for options that were not set through their fields.
+template <class Options>
+Options checked(Options options) {
+  Fields fields = fields_of(options);
+  for (Field& field : fields.list()) field.set(field.value());
+  return options;
+}
+
 // The word of a list that is nearest to a mistyped one, by edit distance; empty when none is near.
 std::string nearest_word(std::string_view word, std::span<const std::string> words);
 

@@ -33,7 +33,7 @@ class Optimizer {
 
   // One update with learning rate lr from parameters.gradients(), which stay as they are. Frozen tensors and their
   // moments are left alone.
-  void step(Parameters& parameters, float lr, const ThreadPool& pool);
+  void step(Parameters& parameters, float lr, const ThreadPool& pool = calling_thread());
 
   const OptimizerOptions& options() const { return options_; }
   // What a checkpoint keeps.

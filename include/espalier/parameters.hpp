@@ -51,15 +51,15 @@ class Parameters {
       if (first < end && last > begin) body(first > begin ? first : begin, last < end ? last : end);
   }
 
-  void zero_grad(const ThreadPool& pool);
+  void zero_grad(const ThreadPool& pool = calling_thread());
   // True when any gradient is not zero.
   bool has_gradients() const;
   // Global L2 norm, summed in double in a fixed order.
-  double gradient_norm(const ThreadPool& pool) const;
+  double gradient_norm(const ThreadPool& pool = calling_thread()) const;
   // Scales all gradients so that the global norm is at most max_norm (0 or more); returns the norm before.
-  double clip_gradients(double max_norm, const ThreadPool& pool);
+  double clip_gradients(double max_norm, const ThreadPool& pool = calling_thread());
   // Limits every gradient element to [-limit, limit].
-  void clip_gradient_values(float limit, const ThreadPool& pool);
+  void clip_gradient_values(float limit, const ThreadPool& pool = calling_thread());
 
   // XXH3-128 over names, shapes and the bytes of the values.
   std::string hash() const;
@@ -98,9 +98,9 @@ class GradientSlots {
   std::size_t count() const { return slots_; }
   std::span<float> slot(std::size_t index) { return std::span(data_).subspan(index * stride_, floats_); }
 
-  void zero(const ThreadPool& pool);
+  void zero(const ThreadPool& pool = calling_thread());
   // total[i] += tree sum over slots of slot[i]: neighbouring slots first, then pairs of pairs, and so on.
-  void add_to(std::span<float> total, const ThreadPool& pool) const;
+  void add_to(std::span<float> total, const ThreadPool& pool = calling_thread()) const;
 
  private:
   std::size_t slots_, floats_, stride_;

@@ -343,6 +343,9 @@ TEST(Table, MistakesAreNamed) {
   EXPECT_TRUE(has(with([](TableOptions& o) { o.target = "flavour"; }), "species"));
   EXPECT_TRUE(has(with([](TableOptions& o) { o.csv = "/nowhere.csv"; }), "/nowhere.csv"));
   EXPECT_TRUE(has(with([](TableOptions& o) { o.kind = "regress"; }), "regress"));
+  EXPECT_TRUE(has(with([](TableOptions& o) { o.batch_size = 0; }), "batch-size"));
+  EXPECT_TRUE(has(with([](TableOptions& o) { o.prune = std::nan(""); }), "prune"));
+  EXPECT_TRUE(has(with([](TableOptions& o) { o.kind = "guess"; }), "kind"));
   TableOptions o;
   Fields fields = fields_of(o);
   EXPECT_TRUE(has(error_of([&] { fields.at("hidden").set_text("8,x"); }), "hidden"));

@@ -213,6 +213,9 @@ TEST(Simplify, OptionsAreListedOnceWithTheirRanges) {
   fields.at("norm").set_text("none");
   EXPECT_FALSE(options.net.layer_norm);
   EXPECT_THROW(fields.at("depth").set_text("13"), Error);
+  SimplifyTaskOptions none = small_options();
+  none.batch_size = 0;
+  EXPECT_THROW(SimplifyObjective(none, 1), Error);
   EXPECT_THROW(fields.at("activation").set_text("sigmoid"), Error);
 }
 

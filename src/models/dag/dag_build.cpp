@@ -218,7 +218,8 @@ void DagNN::save(SafetensorsFile& file) const {
 DagNN DagNN::load_shape(const SafetensorsFile& file) {
   const std::vector<std::int32_t> nodes = file.ints("dag.nodes"), edges = file.ints("dag.edges");
   if (nodes.size() % 4 != 0 || edges.size() % 3 != 0)
-    bad(fmt::format("{} and {} numbers of nodes and edges", nodes.size(), edges.size()), "four a node, three an edge");
+    bad(fmt::format("{} and {} numbers of nodes and edges", nodes.size(), edges.size()),
+        "four per node and three per edge");
   DagNN network(DagOptions{flag(file, "dag.fan_in_scaling")});
   network.training_ = flag(file, "dag.training");
   const std::uint32_t next_node = counter(file, "dag.next_node"), next_edge = counter(file, "dag.next_edge");

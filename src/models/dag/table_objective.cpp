@@ -206,7 +206,7 @@ DagNN TableObjective::make_network(const TableOptions& options, const TableSchem
 }
 
 TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed)
-    : TableObjective(options, seed, read_table(options)) {}
+    : TableObjective(checked(options), seed, read_table(options)) {}
 
 TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed, const CsvTable& table)
     : options_(options),

@@ -23,7 +23,7 @@ constexpr std::size_t kSlots = 16;
 constexpr std::size_t kMaxPasses = 64;
 constexpr double kNodeNs = 5000;  // one node, forward and backward
 
-constexpr std::uint64_t kEditBudget = 500;  // search nodes a pair: results may not depend on the clock
+constexpr std::uint64_t kEditBudget = 500;  // search nodes per pair: results may not depend on the clock
 constexpr std::size_t kSearchNodes = 12;    // larger graphs get their upper bound at once
 constexpr std::size_t kMaxPairs = 200;      // the first wrong answers stand for all of them
 
@@ -47,7 +47,7 @@ Fields fields_of(SimplifyTaskOptions& o) {
 }
 
 SimplifyObjective::SimplifyObjective(const SimplifyTaskOptions& options, std::uint64_t seed)
-    : options_(options),
+    : options_(checked(options)),
       seed_(seed),
       data_(make_simplify_data(options.data, seed)),
       net_(make_rewrite_net(data_.words, options.net, seed)),
