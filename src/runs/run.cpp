@@ -98,7 +98,10 @@ struct Run::State {
         if (trainer.state().best.solved && several()) note_solved(row.seed);
         return row.seed <= lowest_solved;
       };
-      const Outcome outcome = session.run(control, go_on);
+      Outcome outcome = session.run(control, go_on);
+      // Solved in the very step after which a lower seed's success would have stopped it.
+      if (outcome == Outcome::kInterrupted && several() && session.trainer().state().best.solved)
+        outcome = Outcome::kSolved;
       const bool beaten = outcome == Outcome::kInterrupted && row.seed > lowest_solved;
       finish(index, session, beaten ? kBeaten : outcome_name(outcome), outcome != Outcome::kInterrupted, pool);
     } catch (...) {
