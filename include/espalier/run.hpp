@@ -76,8 +76,11 @@ struct RunEvent {
 };
 using RunListener = std::function<void(const RunEvent&)>;
 
+class ControlSeat;  // of a seed that is running
+
 // Steers a run from any thread. What is asked takes effect within one chunk of work: the unfinished step counts for
-// nothing and is done again.
+// nothing and is done again. After that one step is finished before the next request is heard, so that a run moves on
+// however often it is asked; only a stop does not wait for it.
 class RunControl {
  public:
   void stop();   // saved, can be resumed
@@ -90,12 +93,12 @@ class RunControl {
 
  private:
   friend class ControlSeat;
-  void ask(const std::function<void()>& change);
+  void ask(const std::function<void()>& change, bool at_once = false);
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false, paused_ = false;
   std::uint64_t saves_ = 0, snapshots_ = 0;
-  std::vector<StopFlag*> flags_;  // of the seeds that are running
+  std::vector<ControlSeat*> seats_;
 };
 
 struct RunOptions {

@@ -256,20 +256,21 @@ std::vector<SimulatorOptions> simulations() {
 void hash_hard_rollouts(Hasher& hash, const ThreadPool& pool) {
   const LatticeModel model = trained_model(pool);
   const Netlist cell = harden_folded(model.automaton(), model.parameters().values());
-  BitBoards start(77, 6, 11, model.channels());
+  BoardBatch start(77, 6, 11, model.channels());
   const Random random(5, Purpose::kTrial);
   const auto each_bit = [&](const auto& visit) {
-    for (int n = 0; n < start.samples; ++n)
-      for (int y = 0; y < start.height; ++y)
-        for (int x = 0; x < start.width; ++x)
-          for (int c = 0; c < start.channels; ++c) visit(n, y, x, c);
+    for (int n = 0; n < static_cast<int>(start.boards()); ++n)
+      for (int y = 0; y < static_cast<int>(start.height()); ++y)
+        for (int x = 0; x < static_cast<int>(start.width()); ++x)
+          for (int c = 0; c < start.channels(); ++c) visit(n, y, x, c);
   };
   std::uint64_t draw = 0;
   each_bit([&](int n, int y, int x, int c) { start.set(n, y, x, c, random.coin(draw++)); });
-  for (const Boundary boundary : {Boundary::kPeriodic, Boundary::kZero})
+  for (const bool periodic : {true, false})
     for (const double rate : {1.0, 0.6}) {
-      const FireBits fire = draw_fire_bits(start, 9, rate, 7, 1);
-      const BitBoards end = hard_rollout(cell, boundary, start, 9, fire, pool);
+      const BoardBatch fire = draw_fire(start, 9, rate, 7, 1);
+      BoardBatch end = start;
+      BatchSimulator(cell, {.periodic = periodic, .fire = rate < 1 ? &fire : nullptr}).run(end, 9, pool);
       each_bit([&](int n, int y, int x, int c) { hash_ints(hash, end.get(n, y, x, c)); });
     }
 }

@@ -250,4 +250,25 @@ void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, c
   });
 }
 
+Gate likeliest_gate(std::span<const float, kGates> logits) {
+  return static_cast<Gate>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+std::vector<Gate> likeliest_gates(std::span<const float> logits) {
+  std::vector<Gate> gates(logits.size() / kGates);
+  for (std::size_t g = 0; g < gates.size(); ++g) gates[g] = likeliest_gate(logits.subspan(g * kGates).first<kGates>());
+  return gates;
+}
+
+GateCounts count_gates(std::span<const float> logits) {
+  if (logits.size() % kGates) fail("count gates", fmt::format("{} logits", logits.size()), "sixteen per gate");
+  GateCounts counts;
+  for (const Gate gate : likeliest_gates(logits)) {
+    ++counts.raw;
+    counts.active += !is_wire(gate);
+    ++counts.histogram[static_cast<int>(gate)];
+  }
+  return counts;
+}
+
 }  // namespace espalier

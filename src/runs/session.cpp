@@ -26,17 +26,18 @@ std::vector<std::pair<std::string, std::string>> hash_inputs(const std::vector<s
 
 // --- Control.
 
-void RunControl::ask(const std::function<void()>& change) {
+void RunControl::ask(const std::function<void()>& change, bool at_once) {
   {
     const std::lock_guard lock(mutex_);
     change();
-    for (StopFlag* flag : flags_) flag->raise();
+    for (ControlSeat* seat : seats_)
+      if (at_once || !seat->owes_a_step_) seat->flag_.raise();
   }
   changed_.notify_all();
 }
 
 void RunControl::stop() {
-  ask([this] { stopped_ = true; });
+  ask([this] { stopped_ = true; }, true);
 }
 void RunControl::pause() {
   ask([this] { paused_ = true; });
@@ -65,13 +66,13 @@ ControlSeat::ControlSeat(RunControl& control, ThreadPool& pool)
   saves_ = control_.saves_;
   snapshots_ = control_.snapshots_;
   if (control_.stopped_ || control_.paused_) flag_.raise();
-  control_.flags_.push_back(&flag_);
+  control_.seats_.push_back(this);
   pool_.watch(&flag_);
 }
 
 ControlSeat::~ControlSeat() {
   const std::lock_guard lock(control_.mutex_);
-  std::erase(control_.flags_, &flag_);
+  std::erase(control_.seats_, this);
   pool_.watch(watched_before_);
 }
 
@@ -88,8 +89,18 @@ ControlSeat::Wishes ControlSeat::take(const std::function<void()>& before_wait) 
   const Wishes wishes{control_.stopped_, saves_ != control_.saves_, snapshots_ != control_.snapshots_};
   saves_ = control_.saves_;
   snapshots_ = control_.snapshots_;
-  if (!control_.stopped_ && !control_.paused_) flag_.clear();
+  if (!control_.stopped_ && !control_.paused_) {
+    flag_.clear();
+    owes_a_step_ = true;
+  }
   return wishes;
+}
+
+void ControlSeat::step_done() {
+  if (!owes_a_step_) return;
+  const std::lock_guard lock(control_.mutex_);
+  owes_a_step_ = false;
+  if (control_.paused_ || saves_ != control_.saves_ || snapshots_ != control_.snapshots_) flag_.raise();
 }
 
 // --- The session.
@@ -173,6 +184,7 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
       save(false);
       saved_at = seconds_now();
     }
+    seat.step_done();
     return go_on(trainer) && !seat.asked();
   };
   Outcome outcome = Outcome::kInterrupted;

@@ -23,14 +23,18 @@ class ControlSeat {
   struct Wishes {
     bool stop = false, save = false, snapshot = false;
   };
-  // What was asked since the last call; waits while the run is paused, after `before_wait`.
+  // What was asked since the last call; waits while the run is paused, after `before_wait`. The next step then runs to
+  // its end unless a stop is asked for, or requests that come faster than steps would keep a run from ever moving on.
   Wishes take(const std::function<void()>& before_wait);
+  void step_done();
 
  private:
+  friend class RunControl;
   RunControl& control_;
   ThreadPool& pool_;
   const StopFlag* watched_before_;
   StopFlag flag_;
+  bool owes_a_step_ = false;  // written by this seed alone, under the control's mutex
   std::uint64_t saves_, snapshots_;
 };
 

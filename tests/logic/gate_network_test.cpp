@@ -190,12 +190,11 @@ TEST(GateNetwork, HardenedEqualsTheReferenceWithCertainGates) {
     std::vector<Net> nets;
     for (int i = 0; i < 12; ++i) nets.push_back(raw.add_input(std::to_string(i)));
     folded = raw;
-    FoldingBuilder builder(12);
-    std::vector<FoldingBuilder::Value> values;
-    for (const Net net : nets) values.push_back(FoldingBuilder::input(net));
-    const auto folded_out = append_gates(n, likeliest_gates(logits), copy, values,
-                                         [&](Gate g, auto a, auto b) { return builder.add(g, a, b); });
-    builder.finish(folded_out, "o", folded);
+    CleanBuilder builder(12);
+    for (const Net net : append_gates(n, likeliest_gates(logits), copy, nets,
+                                      [&](Gate g, Net a, Net b) { return builder.add(g, a, b); }))
+      folded.outputs.push_back({"o", net});
+    folded = builder.finish(std::move(folded));
     for (const Net net : n.harden(logits, raw, nets, copy)) raw.add_output("o", net);
     EXPECT_EQ(raw.gates.size(), static_cast<std::size_t>(n.gates_per_copy()));
     EXPECT_LT(folded.gates.size(), raw.gates.size());
@@ -209,24 +208,6 @@ TEST(GateNetwork, HardenedEqualsTheReferenceWithCertainGates) {
       ASSERT_EQ(evaluate(folded, bits), got);
     }
   }
-}
-
-TEST(FoldingBuilder, FollowsWiresFoldsConstantsAndDropsIdleGates) {
-  Netlist n;
-  for (int i = 0; i < 2; ++i) n.add_input(std::to_string(i));
-  FoldingBuilder b(2);
-  const auto x = FoldingBuilder::input(0), y = FoldingBuilder::input(1);
-  EXPECT_EQ(b.add(Gate::kA, x, y), x);
-  EXPECT_EQ(b.add(Gate::kB, x, y), y);
-  EXPECT_EQ(b.add(Gate::kXor, x, x), FoldingBuilder::kFalse);
-  EXPECT_EQ(b.add(Gate::kOr, x, FoldingBuilder::kTrue), FoldingBuilder::kTrue);
-  EXPECT_EQ(b.add(Gate::kAnd, FoldingBuilder::kTrue, y), y);
-  b.add(Gate::kNand, x, y);  // nobody reads it
-  const auto inverted = b.add(Gate::kXor, x, FoldingBuilder::kTrue);
-  const FoldingBuilder::Value outputs[] = {b.add(Gate::kAnd, inverted, y), FoldingBuilder::kTrue, x};
-  b.finish(outputs, "o", n);
-  EXPECT_EQ(n.gates, (std::vector<NetlistGate>{{Gate::kNotA, 0, 0}, {Gate::kAnd, 2, 1}, {Gate::kTrue, 0, 0}}));
-  EXPECT_EQ(n.outputs, (std::vector<NetlistOutput>{{"o0", 3}, {"o1", 4}, {"o2", 0}}));
 }
 
 TEST(GateNetwork, CountsKnowWiresFromActiveGates) {

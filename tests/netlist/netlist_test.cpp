@@ -142,5 +142,20 @@ TEST(Netlist, AChainOfAHundredThousandGatesOverflowsNothing) {
   EXPECT_EQ(evaluate(sort_netlist(n, "test", true), {true, true}), evaluate(n, {true, true}));
 }
 
+TEST(CleanBuilder, FollowsWiresFoldsConstantsAndDropsIdleGates) {
+  CleanBuilder b(2);
+  EXPECT_EQ(b.add(Gate::kA, 0, 1), 0u);
+  EXPECT_EQ(b.add(Gate::kB, 0, 1), 1u);
+  EXPECT_EQ(b.add(Gate::kXor, 0, 0), CleanBuilder::kFalse);
+  EXPECT_EQ(b.add(Gate::kOr, 0, CleanBuilder::kTrue), CleanBuilder::kTrue);
+  EXPECT_EQ(b.add(Gate::kAnd, CleanBuilder::kTrue, 1), 1u);
+  b.add(Gate::kNand, 0, 1);  // nobody reads it
+  const Net inverted = b.add(Gate::kXor, 0, CleanBuilder::kTrue);
+  const Net both = b.add(Gate::kAnd, inverted, 1);
+  const Netlist n = b.finish({"small", {"x", "y"}, {}, {{"o0", both}, {"o1", CleanBuilder::kTrue}, {"o2", 0}}});
+  EXPECT_EQ(n.gates, (std::vector<NetlistGate>{{Gate::kNotA, 0, 0}, {Gate::kAnd, 2, 1}, {Gate::kTrue, 0, 0}}));
+  EXPECT_EQ(n.outputs, (std::vector<NetlistOutput>{{"o0", 3}, {"o1", 4}, {"o2", 0}}));
+}
+
 }  // namespace
 }  // namespace espalier

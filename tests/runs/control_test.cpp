@@ -273,6 +273,17 @@ TEST_F(ControlTest, AnythingAskedAtAnyTimeLeavesTheBits) {
   }
 }
 
+TEST_F(ControlTest, RequestsWithoutPauseDoNotKeepARunFromMovingOn) {
+  ThreadPool pool(1);
+  TrainingRun run = TrainingRun::create(config(), {});
+  const Events events(run);
+  std::jthread asker([&](const std::stop_token& over) {
+    while (!over.stop_requested()) run.control().snapshot();
+  });
+  EXPECT_EQ(run.train(pool).best().weights_hash, whole());
+  EXPECT_FALSE(events.of(Kind::kSnapshot).empty());
+}
+
 TEST_F(ControlTest, SeveralSeedsArePausedAndStoppedTogether) {
   const Oversubscribe many;
   ThreadPool pool(3);

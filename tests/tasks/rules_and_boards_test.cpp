@@ -75,7 +75,7 @@ TEST(RuleTask, TheExamplesAreAllBoardsOfNineCells) {
     const auto objective =
         configure("rule", {{"rule", name}, {"channels", "2"}, {"update", "32,16,8,4,2"}}).make_objective();
     const LatticeData& data = dynamic_cast<const LatticeObjective&>(*objective).data();
-    ASSERT_EQ(data.validation.samples, 512);
+    ASSERT_EQ(data.validation.boards(), 512u);
     std::set<std::vector<std::uint8_t>> seen;
     for (int n = 0; n < 512; ++n) {
       std::vector<std::uint8_t> board(9);

@@ -76,21 +76,20 @@ BenchReference plain_lanes() {
 // The hardened checkerboard on its 200 validation boards.
 BenchCase hard_case() {
   const std::shared_ptr<LatticeObjective> objective = objective_of(configure("checkerboard"));
-  const BitBoards& v = objective->data().validation;
-  const double cells = static_cast<double>(v.samples) * v.height * v.width * objective->options().rollout.steps;
+  const BoardBatch& v = objective->data().validation;
+  const double cells = static_cast<double>(v.boards() * v.height() * v.width()) * objective->options().rollout.steps;
   return {"lattice/hard-rollout", "cells/s", cells, 0, 0, [objective] {
             std::vector<float> logits(objective->parameters().num_parameters());
             const Random random(1, Purpose::kTrial);
             for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = random.normal(i);
             const auto cell = std::make_shared<Netlist>(harden_folded(objective->automaton(), logits));
             const auto roll = [objective, cell](const ThreadPool& pool) {
-              return hard_rollout(*cell, objective->options().automaton.boundary, objective->data().validation,
-                                  objective->options().rollout.steps, {}, pool);
+              BoardBatch boards = objective->data().validation;
+              BatchSimulator(*cell, {.periodic = objective->options().automaton.boundary == Boundary::kPeriodic})
+                  .run(boards, static_cast<std::uint64_t>(objective->options().rollout.steps), pool);
+              return boards.hash();
             };
-            return BenchBody{[roll](const ThreadPool& pool) { roll(pool); },
-                             [roll](const ThreadPool& pool) {
-                               return Hasher().add(std::span<const std::uint64_t>(roll(pool).bits)).hex();
-                             }};
+            return BenchBody{[roll](const ThreadPool& pool) { roll(pool); }, roll};
           }};
 }
 

@@ -53,9 +53,7 @@ class RuleGoal : public LatticeGoal {
   }
 
   LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
-    LatticeData data;
-    data.validation = BitBoards(kRuleBoards, 3, 3, channels);
-    data.validation_target = BitBoards(kRuleBoards, 3, 3, 1);
+    LatticeData data{BoardBatch(kRuleBoards, 3, 3, channels), BoardBatch(kRuleBoards, 3, 3, 1)};
     for (int n = 0; n < kRuleBoards; ++n)
       for (int cell = 0; cell < 9; ++cell) data.validation.set(n, cell / 3, cell % 3, 0, n >> cell & 1);
     const auto alive = [](int n) { return [n](int y, int x) { return n >> (y * 3 + x) & 1; }; };
@@ -138,9 +136,8 @@ class CheckerboardGoal : public LatticeGoal {
   void fit(RolloutOptions&, int) const override {}
 
   LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
-    LatticeData data;
-    data.validation = BitBoards(kValidationBoards, r.height, r.width, channels);
-    data.validation_target = BitBoards(kValidationBoards, r.height, r.width, 1);
+    LatticeData data{BoardBatch(kValidationBoards, r.height, r.width, channels),
+                     BoardBatch(kValidationBoards, r.height, r.width, 1)};
     const Random fresh(seed, Purpose::kValidation);
     std::uint64_t draw = 0;
     for (int n = 0; n < kValidationBoards; ++n)
@@ -206,9 +203,7 @@ class PictureGoal : public LatticeGoal {
   }
 
   LatticeData data(const RolloutOptions& r, int channels, std::uint64_t) const override {
-    LatticeData data;
-    data.validation = BitBoards(1, r.height, r.width, channels);
-    data.validation_target = BitBoards(1, r.height, r.width, target_.channels);
+    LatticeData data{BoardBatch(1, r.height, r.width, channels), BoardBatch(1, r.height, r.width, target_.channels)};
     for (int y = 0; y < r.height; ++y)
       for (int x = 0; x < r.width; ++x) {
         for (int c = 0; c < channels; ++c) data.validation.set(0, y, x, c, y == seed_row_ && x == seed_column_);
@@ -300,10 +295,9 @@ class BoardsGoal : public LatticeGoal {
 
   LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
     const Split split = split_pairs(seed);
-    LatticeData data;
     const auto count = static_cast<int>(split.validation.size());
-    data.validation = BitBoards(count, r.height, r.width, channels);
-    data.validation_target = BitBoards(count, r.height, r.width, pairs_.target_channels);
+    LatticeData data{BoardBatch(count, r.height, r.width, channels),
+                     BoardBatch(count, r.height, r.width, pairs_.target_channels)};
     for (int n = 0; n < count; ++n)
       for (int y = 0; y < r.height; ++y)
         for (int x = 0; x < r.width; ++x) {

@@ -13,7 +13,7 @@
 #include "base/pattern.hpp"
 #include "espalier/logic_automaton.hpp"
 #include "espalier/safetensors.hpp"
-#include "models/lattice/hard_rollout.hpp"
+#include "espalier/simulator.hpp"
 
 namespace espalier {
 
@@ -33,10 +33,10 @@ struct BoardState {
 
 // The boards of one training run.
 struct LatticeData {
+  BoardBatch validation;         // starts
+  BoardBatch validation_target;  // channels = loss channels
   // initial: [batch][C][H][W], target: [batch][loss_channels][H][W], both to be filled for mini-batch `batch`.
-  std::function<void(std::uint64_t batch, std::span<float> initial, std::span<float> target)> draw;
-  BitBoards validation;         // starts
-  BitBoards validation_target;  // channels = loss channels
+  std::function<void(std::uint64_t batch, std::span<float> initial, std::span<float> target)> draw = {};
 };
 
 struct Trial {
@@ -96,11 +96,13 @@ std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validati
 // The validation and then the trials of the model's goal.
 std::vector<Trial> run_trials(const LatticeModel& model, const TrialOptions& options, const ThreadPool& pool);
 
-// Fraction of target bits that the boards' first channels have right, and wrong bits per board.
+// Fraction of target bits that the first channels of the validation boards have right after a rollout of a hard cell,
+// and wrong bits per board. fire: see BatchOptions.
 struct BitScore {
   double fraction = 0, wrong_per_board = 0;
   bool all = false;
 };
-BitScore compare_boards(const BitBoards& got, const BitBoards& target);
+BitScore validate(const Netlist& cell, const LatticeData& data, int steps, bool periodic, const BoardBatch* fire,
+                  const ThreadPool& pool);
 
 }  // namespace espalier

@@ -93,7 +93,7 @@ LatticeObjective::LatticeObjective(LatticeOptions options, std::shared_ptr<const
   const std::size_t cells = static_cast<std::size_t>(r.batch) * r.height * r.width;
   initial_.resize(cells * options_.automaton.channels);
   target_.resize(cells * goal_->loss_channels());
-  validation_fire_ = draw_fire_bits(data_.validation, r.steps, r.fire_rate, seed, kValidationFireStep);
+  if (r.fire_rate < 1) validation_fire_ = draw_fire(data_.validation, r.steps, r.fire_rate, seed, kValidationFireStep);
 }
 
 void LatticeObjective::begin_step(std::uint64_t step, double progress, double last_loss) {
@@ -151,9 +151,9 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
 
 Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
   const Netlist cell = harden_folded(automaton_, parameters_.values());
-  const BitBoards out =
-      hard_rollout(cell, options_.automaton.boundary, data_.validation, options_.rollout.steps, validation_fire_, pool);
-  const BitScore score = compare_boards(out, data_.validation_target);
+  const BitScore score =
+      validate(cell, data_, options_.rollout.steps, options_.automaton.boundary == Boundary::kPeriodic,
+               validation_fire_ ? &*validation_fire_ : nullptr, pool);
   const GateCounts counts = count_gates(parameters_.values());
   return {
       score.fraction,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/lattice/lattice_goal.hpp"
@@ -58,7 +59,7 @@ class LatticeObjective : public Objective {
   Parameters parameters_;
   Rollout rollout_;
   SoftChoice choice_;
-  FireBits validation_fire_;
+  std::optional<BoardBatch> validation_fire_;  // none: every cell fires
   std::vector<float> initial_, target_;
 };
 

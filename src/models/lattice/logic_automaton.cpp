@@ -201,14 +201,14 @@ Netlist harden(const Automaton& automaton, std::span<const float> logits) {
 
 Netlist harden_folded(const Automaton& automaton, std::span<const float> logits) {
   const int channels = automaton.options().channels;
-  Netlist netlist = empty_cell(channels);
-  FoldingBuilder builder(netlist.inputs.size());
-  const std::vector<FoldingBuilder::Value> next = append_cell<FoldingBuilder::Value>(
-      automaton, logits,
-      [&](int position, int channel) { return FoldingBuilder::input(patch_net(position, channel, channels)); },
-      [&](Gate gate, FoldingBuilder::Value a, FoldingBuilder::Value b) { return builder.add(gate, a, b); });
-  builder.finish(next, "next", netlist);
-  return netlist;
+  Netlist shape = empty_cell(channels);
+  CleanBuilder builder(shape.inputs.size());
+  const std::vector<Net> next = append_cell<Net>(
+      automaton, logits, [&](int position, int channel) { return patch_net(position, channel, channels); },
+      [&](Gate gate, Net a, Net b) { return builder.add(gate, a, b); });
+  for (int c = 0; c < channels; ++c)
+    shape.outputs.push_back({fmt::format("next{}", c), next[static_cast<std::size_t>(c)]});
+  return builder.finish(std::move(shape));
 }
 
 }  // namespace espalier

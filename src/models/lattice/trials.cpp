@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
+#include <optional>
 
 #include "models/lattice/lattice_model.hpp"
 
@@ -74,29 +74,27 @@ void TrialRunner::add_damage_trials(std::vector<Trial>& trials, const TrialStage
           stage, options_.reset_steps, reset));
 }
 
-BitScore compare_boards(const BitBoards& got, const BitBoards& target) {
-  long wrong = 0;
-  for (int y = 0; y < got.height; ++y)
-    for (int x = 0; x < got.width; ++x)
-      for (int c = 0; c < target.channels; ++c)
-        for (int w = 0; w < got.words(); ++w) {
-          const int valid = std::min(64, got.samples - 64 * w);
-          const std::uint64_t mask = valid == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << valid) - 1;
-          wrong += std::popcount((got.bits[got.at(y, x, c) + w] ^ target.bits[target.at(y, x, c) + w]) & mask);
-        }
-  const double total = static_cast<double>(got.samples) * got.height * got.width * target.channels;
-  return {1 - static_cast<double>(wrong) / total, static_cast<double>(wrong) / got.samples, wrong == 0};
+BitScore validate(const Netlist& cell, const LatticeData& data, int steps, bool periodic, const BoardBatch* fire,
+                  const ThreadPool& pool) {
+  BoardBatch boards = data.validation;
+  BatchSimulator(cell, {.periodic = periodic, .fire = fire}).run(boards, static_cast<std::uint64_t>(steps), pool);
+  const auto wrong = static_cast<double>(count_differences(boards, data.validation_target));
+  const auto count = static_cast<double>(boards.boards());
+  const double bits = count * static_cast<double>(boards.height() * boards.width()) * data.validation_target.channels();
+  return {1 - wrong / bits, wrong / count, wrong == 0};
 }
 
 std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options, const ThreadPool& pool) {
   const RolloutOptions& r = m.rollout();
   const LatticeData data = m.goal().data(r, m.channels(), m.seed());
-  const FireBits fire = draw_fire_bits(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFireStep);
-  const BitBoards out = hard_rollout(harden_folded(m.automaton(), m.parameters().values()),
-                                     m.automaton().options().boundary, data.validation, r.steps, fire, pool);
-  const BitScore score = compare_boards(out, data.validation_target);
+  std::optional<BoardBatch> fire;
+  if (r.fire_rate < 1) fire = draw_fire(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFireStep);
+  const BitScore score =
+      validate(harden_folded(m.automaton(), m.parameters().values()), data, r.steps,
+               m.automaton().options().boundary == Boundary::kPeriodic, fire ? &*fire : nullptr, pool);
   std::vector<Trial> trials{
-      {"validation", fmt::format("{} boards of {} x {}, {} steps", data.validation.samples, r.height, r.width, r.steps),
+      {"validation",
+       fmt::format("{} boards of {} x {}, {} steps", data.validation.boards(), r.height, r.width, r.steps),
        score.fraction, score.all}};
   for (Trial& trial : m.goal().trials(m, options, pool)) trials.push_back(std::move(trial));
   return trials;

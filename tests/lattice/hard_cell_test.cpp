@@ -1,5 +1,4 @@
-// The hard rollout against gate-by-gate evaluation, and the bit-parallel simulator against the hard rollout.
-#include "models/lattice/hard_rollout.hpp"
+// Hardened automata in the simulators: against the reference with certain gates, and one simulator against the other.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +33,7 @@ TEST(HardRollout, RolloutEqualsTheReferenceWithOneHotGates) {
   for (const Boundary boundary : {Boundary::kPeriodic, Boundary::kZero}) {
     const Trained t(boundary);
     constexpr int kSamples = 70, kH = 5, kW = 6, kSteps = 4;  // more than a word of boards
-    BitBoards start(kSamples, kH, kW, 4);
+    BoardBatch start(kSamples, kH, kW, 4);
     std::vector<double> initial;
     const Random coins(2, Purpose::kTrial);
     std::uint64_t draw = 0;
@@ -46,8 +45,9 @@ TEST(HardRollout, RolloutEqualsTheReferenceWithOneHotGates) {
             start.set(n, y, x, c, bit);
             initial.push_back(bit);
           }
-    const BitBoards out =
-        hard_rollout(harden_folded(t.automaton, t.parameters.values()), boundary, start, kSteps, {}, ThreadPool(2));
+    BoardBatch out = start;
+    BatchSimulator(harden_folded(t.automaton, t.parameters.values()), {.periodic = boundary == Boundary::kPeriodic})
+        .run(out, kSteps, ThreadPool(2));
     reference::AutomatonReference<double> r(t.automaton, t.hard_logits());
     r.forward({kSamples, kH, kW, kSteps, 1.0f}, initial);
     std::size_t i = 0;
@@ -56,29 +56,6 @@ TEST(HardRollout, RolloutEqualsTheReferenceWithOneHotGates) {
         for (int y = 0; y < kH; ++y)
           for (int x = 0; x < kW; ++x) ASSERT_EQ(out.get(n, y, x, c), r.state(kSteps)[i++] > 0.5);
   }
-}
-
-TEST(HardRollout, UnfiredCellsKeepTheirState) {
-  const Trained t(Boundary::kPeriodic);
-  BitBoards start(3, 4, 4, 4);
-  for (std::size_t i = 0; i < start.bits.size(); ++i) start.bits[i] = i % 8;
-  const FireBits never(static_cast<std::size_t>(5) * 16 * start.words(), 0);
-  const Netlist cell = harden_folded(t.automaton, t.parameters.values());
-  EXPECT_EQ(hard_rollout(cell, Boundary::kPeriodic, start, 5, never, ThreadPool(1)).bits, start.bits);
-}
-
-TEST(HardRollout, FireBitsHaveTheirRate) {
-  const BitBoards boards(100, 20, 20, 1);
-  const FireBits fire = draw_fire_bits(boards, 10, 0.6, 1, 0);
-  long fired = 0;
-  for (const std::uint64_t word : fire) fired += __builtin_popcountll(word);
-  EXPECT_NEAR(static_cast<double>(fired) / (100 * 400 * 10), 0.6, 0.005);
-}
-
-TEST(HardRollout, RefusesACellOfOtherChannels) {
-  const Trained t(Boundary::kPeriodic);
-  const Netlist cell = harden_folded(t.automaton, t.parameters.values());
-  EXPECT_THROW(hard_rollout(cell, Boundary::kZero, BitBoards(1, 4, 4, 3), 1, {}, ThreadPool(1)), Error);
 }
 
 TEST(HardSimulation, EqualsTheRolloutOfTheHardenedAutomaton) {
@@ -96,23 +73,15 @@ TEST(HardSimulation, EqualsTheRolloutOfTheHardenedAutomaton) {
       for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = random.normal(i);
       Board start(kHeight, kWidth, shape.channels);
       start.randomize(11);
-      BitBoards plain(1, kHeight, kWidth, shape.channels);
-      const auto each_bit = [&](auto visit) {
-        for (int y = 0; y < kHeight; ++y)
-          for (int x = 0; x < kWidth; ++x)
-            for (int c = 0; c < shape.channels; ++c) visit(y, x, c);
-      };
-      each_bit([&](int y, int x, int c) { plain.set(0, y, x, c, start.get(y, x, c)); });
-      plain = hard_rollout(harden_folded(automaton, logits), boundary, plain, kSteps, {}, pool);
+      BoardBatch plain(1, kHeight, kWidth, shape.channels);
+      const bool periodic = boundary == Boundary::kPeriodic;
+      plain.set_board(0, start);
+      BatchSimulator(harden_folded(automaton, logits), {.periodic = periodic}).run(plain, kSteps, pool);
       const Netlist raw = harden(automaton, logits);
       for (const Netlist& cell : {raw, harden_folded(automaton, logits), simplify(raw)}) {
-        SimulatorOptions options;
-        options.periodic = boundary == Boundary::kPeriodic;
         Board board = start;
-        Simulator(cell, kHeight, kWidth, options).run(board, kSteps, pool);
-        int wrong = 0;
-        each_bit([&](int y, int x, int c) { wrong += board.get(y, x, c) != plain.get(0, y, x, c); });
-        ASSERT_EQ(wrong, 0) << shape.channels << " channels, " << cell.gates.size() << " gates";
+        Simulator(cell, kHeight, kWidth, {.periodic = periodic}).run(board, kSteps, pool);
+        ASSERT_EQ(board, plain.board(0)) << shape.channels << " channels, " << cell.gates.size() << " gates";
       }
     }
 }
