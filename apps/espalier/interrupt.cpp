@@ -1,9 +1,13 @@
 #include "interrupt.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <system_error>
+
+#include "espalier/error.hpp"
 
 namespace espalier::app {
 namespace {
@@ -33,12 +37,18 @@ const StopFlag& interrupt_flag() {
 
 OnInterrupt::OnInterrupt(std::function<void()> stop) {
   const StopFlag& raised = interrupt_flag();
-  watcher_ = std::jthread([&raised, stop = std::move(stop)](const std::stop_token& token) {
+  const auto watch = [&raised, stop = std::move(stop)](const std::stop_token& token) {
     while (!token.stop_requested()) {
       if (raised.raised()) return stop();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-  });
+  };
+  try {
+    watcher_ = std::jthread(watch);
+  } catch (const std::system_error& error) {
+    fail("threads", fmt::format("none to listen for signals ({})", error.what()), "one",
+         "raise the limits on processes and memory (ulimit -u, ulimit -v)");
+  }
 }
 
 }  // namespace espalier::app

@@ -190,6 +190,8 @@ bool print_failures(const RunReport& report) {
     failed = true;
     try {
       std::rethrow_exception(r.error);
+    } catch (const std::bad_alloc&) {
+      note("espalier: seed {} failed: out of memory\n", r.seed);
     } catch (const std::exception& e) {
       note("espalier: seed {} failed: {}\n", r.seed, e.what());
     }

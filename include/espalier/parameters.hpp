@@ -67,9 +67,11 @@ class Parameters {
  private:
   template <class T>
   std::span<T> part(std::span<T> array, std::size_t tensor) const {
-    return array.subspan(tensors_.at(tensor).offset, tensors_.at(tensor).size);
+    const TensorInfo& info = checked(tensor);
+    return array.subspan(info.offset, info.size);
   }
 
+  const TensorInfo& checked(std::size_t tensor) const;  // an Error when there is none
   void join_trainable();
 
   std::vector<TensorInfo> tensors_;
@@ -96,7 +98,7 @@ class GradientSlots {
   GradientSlots(std::size_t slots, std::size_t floats);
 
   std::size_t count() const { return slots_; }
-  std::span<float> slot(std::size_t index) { return std::span(data_).subspan(index * stride_, floats_); }
+  std::span<float> slot(std::size_t index);  // an Error when there is none
 
   void zero(const ThreadPool& pool = calling_thread());
   // total[i] += tree sum over slots of slot[i]: neighbouring slots first, then pairs of pairs, and so on.

@@ -40,6 +40,7 @@ class ThreadPool {
  public:
   // threads = 0: $ESPALIER_THREADS or, without it, all cores. More threads than cores cannot help, so only
   // as many workers as cores are started, unless $ESPALIER_OVERSUBSCRIBE is set (the tests do).
+  // An Error when the system has no room for them.
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -52,13 +53,14 @@ class ThreadPool {
 
   // Cuts `items` into chunks of `chunk_size` (the last may be shorter) and runs body(Chunk) for each, in
   // any order, on any worker. `item_ns` is a rough cost of one item: work too small to pay for waking a
-  // worker stays on this thread. Throws what a body throws; throws Cancelled once `stop` is raised.
+  // worker stays on this thread. Throws what a body throws; throws Cancelled once `stop` is raised. Chunks of 0 items
+  // are an Error.
   template <class Body>
   void for_chunks(std::size_t items, std::size_t chunk_size, double item_ns, Body&& body) const {
     if (items == 0) return;
-    const std::size_t chunks = (items + chunk_size - 1) / chunk_size;
+    const std::size_t chunks = num_chunks(items, chunk_size);
     auto run = [&](std::size_t index) {
-      body(Chunk{index * chunk_size, std::min(items, (index + 1) * chunk_size), index});
+      body(Chunk{index * chunk_size, index * chunk_size + std::min(chunk_size, items - index * chunk_size), index});
     };
     if (workers_ == 1 || chunks == 1 || item_ns * static_cast<double>(items) < kWorthWakingNs) {
       for (std::size_t index = 0; index < chunks; ++index) {
@@ -75,7 +77,7 @@ class ThreadPool {
   template <class T, class Map, class Combine>
   T reduce(std::size_t items, std::size_t chunk_size, double item_ns, T zero, Map&& map, Combine&& combine) const {
     if (items == 0) return zero;
-    std::vector<T> parts((items + chunk_size - 1) / chunk_size, zero);
+    std::vector<T> parts(num_chunks(items, chunk_size), zero);
     for_chunks(items, chunk_size, item_ns, [&](Chunk c) { parts[c.index] = map(c); });
     for (std::size_t stride = 1; stride < parts.size(); stride *= 2)
       for (std::size_t i = 0; i + stride < parts.size(); i += 2 * stride) combine(parts[i], parts[i + stride]);
@@ -105,6 +107,7 @@ class ThreadPool {
   static constexpr double kWorthWakingNs = 20'000;
 
  private:
+  static std::size_t num_chunks(std::size_t items, std::size_t chunk_size);
   void run_parallel(std::size_t chunks, const std::function<void(std::size_t)>& run) const;
 
   int threads_, workers_;

@@ -124,10 +124,12 @@ class GifWriter {
 
 std::vector<std::byte> encode_gif(std::span<const Image> frames, const GifOptions& options) {
   if (frames.empty()) fail("write GIF", "no frames", "at least one");
-  for (const Image& image : frames)
-    if (image.width < 1 || image.width != frames[0].width || image.height != frames[0].height)
+  for (const Image& image : frames) {
+    check_image(image, "write GIF");
+    if (image.width != frames[0].width || image.height != frames[0].height)
       fail("write GIF", fmt::format("a frame of {} x {} pixels", image.width, image.height),
            fmt::format("{} x {} as the first", frames[0].width, frames[0].height));
+  }
   std::vector<std::byte> out;
   const Palette palette = make_palette(frames);
   GifWriter writer(out, frames[0], palette);

@@ -58,6 +58,19 @@ Image::Image(int w, int h, Rgb fill) : width(w), height(h) {
     for (int column = 0; column < w; ++column) set(row, column, fill);
 }
 
+void Image::refuse(int row, int column) const {
+  fail("image", fmt::format("row {}, column {} of {} bytes", row, column, rgb.size()),
+       fmt::format("a place in {} x {} pixels", width, height));
+}
+
+void check_image(const Image& image, std::string_view op) {
+  const auto side = [](int n) { return n >= 1 && n <= kMaxImageSide; };
+  if (!side(image.width) || !side(image.height) ||
+      image.rgb.size() != 3 * static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height))
+    fail(op, fmt::format("{} bytes for {} x {} pixels", image.rgb.size(), image.width, image.height),
+         fmt::format("three for each pixel, and sides of 1 to {}", kMaxImageSide));
+}
+
 Image enlarge(const Image& image, int factor) {
   if (factor < 1 || factor > kMaxImageSide / std::max({1, image.width, image.height}))
     fail("enlarge image", fmt::format("{} x {} pixels times {}", image.width, image.height, factor),
@@ -70,7 +83,7 @@ Image enlarge(const Image& image, int factor) {
 }
 
 std::vector<std::byte> encode_png(const Image& image) {
-  if (image.width < 1 || image.height < 1) fail("write PNG", "an empty image", "at least one pixel");
+  check_image(image, "write PNG");
   PngImage png;
   png.image.width = static_cast<png_uint_32>(image.width);
   png.image.height = static_cast<png_uint_32>(image.height);

@@ -29,6 +29,7 @@ struct Image {
   Image() = default;
   Image(int width, int height, Rgb fill = {});  // sides of 1 to kMaxImageSide
 
+  // Errors for places outside, also where `rgb` was cut short by hand.
   Rgb at(int row, int column) const {
     const std::uint8_t* p = &rgb[offset(row, column)];
     return {p[0], p[1], p[2]};
@@ -40,9 +41,16 @@ struct Image {
 
  private:
   std::size_t offset(int row, int column) const {
-    return 3 * (static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column));
+    const std::size_t place =
+        3 * (static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column));
+    if (row < 0 || row >= height || column < 0 || column >= width || rgb.size() < place + 3) refuse(row, column);
+    return place;
   }
+  [[noreturn]] void refuse(int row, int column) const;
 };
+
+// An Error unless the sides are 1 to kMaxImageSide and there are as many bytes as they say.
+void check_image(const Image& image, std::string_view op);
 
 // Every pixel becomes a square of factor x factor.
 Image enlarge(const Image& image, int factor);

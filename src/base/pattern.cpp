@@ -67,6 +67,7 @@ Pattern parse_pattern(std::string_view text, std::string_view what) {
 }
 
 Pattern pattern_of(const Image& image) {
+  check_image(image, "pattern");
   check_sides(static_cast<std::size_t>(image.height), static_cast<std::size_t>(image.width), "a picture");
   const auto on = [&](std::size_t i) -> std::uint8_t { return image.rgb[i] >= 128; };
   bool grey = true;
@@ -86,8 +87,23 @@ Pattern read_pattern(const std::string& path) {
   return parse_pattern_file(read_bytes(path, kMaxBytes), fmt::format("\"{}\"", path));
 }
 
+namespace {
+
+void check_pattern(const Pattern& p, std::string_view op) {
+  const auto side = [](int n) { return n >= 1 && n <= kMaxPatternSide; };
+  if (p.channels != 1 && p.channels != 3) fail(op, fmt::format("{} channels", p.channels), "1 or 3");
+  if (!side(p.height) || !side(p.width) ||
+      p.bits.size() != static_cast<std::size_t>(p.channels) * static_cast<std::size_t>(p.height) *
+                           static_cast<std::size_t>(p.width) ||
+      std::any_of(p.bits.begin(), p.bits.end(), [](std::uint8_t bit) { return bit > 1; }))
+    fail(op, fmt::format("{} values for {} channels of {} x {}", p.bits.size(), p.channels, p.height, p.width),
+         fmt::format("a 0 or 1 for each, sides of 1 to {}", kMaxPatternSide));
+}
+
+}  // namespace
+
 std::string format_pattern(const Pattern& p) {
-  if (p.channels != 1 && p.channels != 3) fail("format pattern", fmt::format("{} channels", p.channels), "1 or 3");
+  check_pattern(p, "format pattern");
   std::string text;
   for (int row = 0; row < p.height; ++row) {
     for (int column = 0; column < p.width; ++column) {
@@ -102,7 +118,7 @@ std::string format_pattern(const Pattern& p) {
 }
 
 Image image_of(const Pattern& p) {
-  if (p.channels != 1 && p.channels != 3) fail("draw pattern", fmt::format("{} channels", p.channels), "1 or 3");
+  check_pattern(p, "draw pattern");
   Image image(p.width, p.height);
   const std::size_t cells = image.rgb.size() / 3;
   for (std::size_t cell = 0; cell < cells; ++cell)

@@ -262,6 +262,9 @@ std::vector<T> copy_tensor(const SafetensorsFile& file, const std::string& name,
   const StoredTensor& tensor = file.tensor(name);
   if (tensor.type != type)
     fail("read tensor", fmt::format("\"{}\" of type {}", name, dtype_name(tensor.type)), dtype_name(type));
+  std::uint64_t bytes = 0;
+  if (!checked_size(tensor.shape, type, bytes) || bytes != tensor.bytes.size())
+    fail("read tensor", fmt::format("\"{}\" of {} bytes", name, tensor.bytes.size()), "as many as its shape holds");
   std::vector<T> values(tensor.bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
   return values;

@@ -12,6 +12,9 @@ std::string shown(char letter);
 // Takes the next line off `text`, without its end ("\n" or "\r\n").
 std::string_view take_line(std::string_view& text);
 
+// The place of the first byte that is not part of valid UTF-8; npos when all are.
+std::size_t find_invalid_utf8(std::string_view text);
+
 // Without blanks and tabs on both sides.
 std::string_view trimmed(std::string_view text);
 

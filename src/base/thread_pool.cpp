@@ -5,6 +5,8 @@
 #include <sched.h>
 #endif
 
+#include <fmt/format.h>
+
 #include <cassert>
 #include <cstdint>
 #include <cstdlib>
@@ -48,9 +50,11 @@ class WorkerThreads {
     assert(workers_ <= kActive);
     try {
       for (std::size_t w = 1; w < workers_; ++w) threads_.emplace_back([this, w] { thread_main(w); });
-    } catch (...) {  // the system has no thread left: those that did start must go
+    } catch (const std::exception& error) {  // the system has no thread left: those that did start must go
+      const std::size_t started = threads_.size();
       shut_down();
-      throw;
+      fail("threads", fmt::format("{} of {} ({})", started, workers_ - 1, error.what()), "as many as asked for",
+           "ask for fewer, or raise the limits on processes and memory (ulimit -u, ulimit -v)");
     }
   }
   ~WorkerThreads() { shut_down(); }
@@ -183,6 +187,11 @@ ThreadPool::ThreadPool(int threads) {
 }
 
 ThreadPool::~ThreadPool() = default;
+
+std::size_t ThreadPool::num_chunks(std::size_t items, std::size_t chunk_size) {
+  if (chunk_size == 0) fail("for chunks", "chunks of 0 items", "at least 1");
+  return items / chunk_size + (items % chunk_size != 0);
+}
 
 const ThreadPool& calling_thread() {
   static const ThreadPool pool(1);

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <limits>
 #include <optional>
-#include <system_error>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -155,10 +154,10 @@ struct Run::State {
       for (int i = 0; i < at_once; ++i)
         pools.push_back(std::make_unique<ThreadPool>(workers / at_once + (i < workers % at_once)));
       for (const auto& own : pools) threads.emplace_back([this, p = own.get()] { work(*p); });
-    } catch (const std::system_error& error) {
+    } catch (const std::exception& error) {  // no thread, or no memory for one
       emit({.kind = RunEvent::Kind::kMessage,
-            .text = fmt::format("only {} of {} threads could be started ({}); going on with these", threads.size(),
-                                at_once, error.what())});
+            .text = fmt::format("only {} of {} seeds can be trained at once ({}); going on so",
+                                std::max<std::size_t>(threads.size(), 1), at_once, error.what())});
     }
     if (threads.empty()) work(pool);
   }

@@ -36,9 +36,14 @@ std::size_t Parameters::add(std::string name, std::vector<std::size_t> shape) {
   return tensors_.size() - 1;
 }
 
-void Parameters::freeze(std::size_t tensor, bool on) {
+const TensorInfo& Parameters::checked(std::size_t tensor) const {
   if (tensor >= tensors_.size())
-    fail("freeze", fmt::format("tensor {}", tensor), fmt::format("one of {}", tensors_.size()));
+    fail("parameters", fmt::format("tensor {}", tensor), fmt::format("one of {}", tensors_.size()));
+  return tensors_[tensor];
+}
+
+void Parameters::freeze(std::size_t tensor, bool on) {
+  checked(tensor);
   tensors_[tensor].frozen = on;
   join_trainable();
 }
@@ -121,8 +126,17 @@ std::string Parameters::hash() const {
 }
 
 GradientSlots::GradientSlots(std::size_t slots, std::size_t floats)
-    : slots_(slots), floats_(floats), stride_((floats + 15) / 16 * 16), data_(slots * stride_) {
-  if (slots == 0) fail("gradient slots", "0 slots", "at least 1");
+    : slots_(slots), floats_(floats), stride_((floats + 15) / 16 * 16) {
+  constexpr std::size_t kMaxFloats = std::size_t{1} << 40;
+  if (slots == 0 || floats > kMaxFloats || (stride_ > 0 && slots > kMaxFloats / stride_))
+    fail("gradient slots", fmt::format("{} slots of {} floats", slots, floats),
+         "at least one slot, and 2^40 floats at most");
+  data_.resize(slots * stride_);
+}
+
+std::span<float> GradientSlots::slot(std::size_t index) {
+  if (index >= slots_) fail("gradient slots", fmt::format("slot {}", index), fmt::format("one of {}", slots_));
+  return std::span(data_).subspan(index * stride_, floats_);
 }
 
 void GradientSlots::zero(const ThreadPool& pool) {

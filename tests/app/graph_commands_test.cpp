@@ -121,6 +121,17 @@ TEST(Predict, SaysTheClassAndItsProbabilities) {
   EXPECT_EQ(text_of(folder / "out.csv").rfind("kind,p(a),p(b)\na,", 0), 0u) << text_of(folder / "out.csv");
 }
 
+TEST(Table, TextThatIsNotUtf8IsRefusedBeforeThereIsAFolder) {
+  const TempFolder folder;
+  for (const char* text : {"a,kind\n1,\xff\n2,b\n", "a,k\xe9nd\n1,x\n2,y\n", "a,kind\n1,\xed\xa0\x80\n"}) {
+    std::ofstream(folder / "latin.csv") << text;
+    expect_one_line(
+        run({"train", "table", "--csv", folder / "latin.csv", "--target", "a", "--json", "--out", folder / "run"}), 1,
+        {"latin.csv", "UTF-8", "line "});
+    EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+  }
+}
+
 TEST(Predict, AnUnseenWordIsNoughtsAndAMissingColumnIsAnError) {
   const TempFolder folder;
   write(folder / "unseen.csv", "size,colour\n1.3,green\n9.2,green\n");

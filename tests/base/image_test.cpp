@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "base/gif.hpp"
 #include "base/pattern.hpp"
 #include "espalier/error.hpp"
 #include "temp_folder.hpp"
@@ -76,6 +77,31 @@ TEST(Image, AbsurdSizesAreErrors) {
   EXPECT_THROW(Image(1, -1), Error);
   EXPECT_THROW(Image(100'000, 100'000), Error);
   EXPECT_THROW(encode_png(Image()), Error);
+}
+
+TEST(Image, ShortPixelsAndPlacesOutsideAreErrors) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{188}, std::size_t{200}}) {
+    Image image = some_image(9, 7, 3);
+    image.rgb.resize(bytes);
+    EXPECT_THROW(encode_png(image), Error) << bytes;
+    EXPECT_THROW(encode_gif({{image}}), Error) << bytes;
+    EXPECT_THROW(pattern_of(image), Error) << bytes;
+    if (bytes > 189) continue;  // more than enough is harmless where pixels are taken one by one
+    EXPECT_THROW(enlarge(image, 2), Error) << bytes;
+    EXPECT_THROW(draw_in_terminal(image), Error) << bytes;
+    EXPECT_THROW(draw_in_terminal(image, {.colour = true}), Error) << bytes;
+  }
+  Image image = some_image(9, 7, 3);
+  for (const auto& [row, column] : {std::pair{-1, 0}, {0, -1}, {7, 0}, {0, 9}, {1 << 30, 1 << 30}}) {
+    EXPECT_THROW(image.at(row, column), Error);
+    EXPECT_THROW(image.set(row, column, {}), Error);
+  }
+  Pattern pattern = parse_pattern("#.\n.#\n", "test");
+  pattern.bits.pop_back();
+  EXPECT_THROW(format_pattern(pattern), Error);
+  EXPECT_THROW(image_of(pattern), Error);
+  pattern.bits.push_back(200);
+  EXPECT_THROW(format_pattern(pattern), Error);
 }
 
 TEST(Terminal, TwoRowsOfCellsShareALine) {

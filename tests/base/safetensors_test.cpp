@@ -176,6 +176,15 @@ TEST(Safetensors, WrongUseIsAnErrorThatNamesWhatThereIs) {
   EXPECT_THAT(message_of<Error>([&] { file.add("__metadata__", {2}, two); }), HasSubstr("reserved"));
   file.metadata["bad"] = "\xff\xfe";
   EXPECT_THAT(message_of<Error>([&] { file.serialize(); }), HasSubstr("UTF-8"));
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{7}, std::size_t{1000}}) {
+    SafetensorsFile cut = sample();
+    for (auto& [name, tensor] : cut.tensors) tensor.bytes.resize(bytes);
+    EXPECT_THROW(cut.floats("weights"), Error) << bytes;
+    EXPECT_THROW(cut.ints("wiring"), Error) << bytes;
+    EXPECT_THROW(cut.serialize(), Error) << bytes;
+  }
+  EXPECT_THROW(dtype_size(static_cast<DType>(9)), Error);
+  EXPECT_THROW(dtype_name(static_cast<DType>(9)), Error);
   EXPECT_THAT(message_of<Error>([] { read_safetensors("/nonexistent/m"); }), HasSubstr("[read model]"));
 }
 

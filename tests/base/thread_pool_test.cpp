@@ -157,6 +157,19 @@ TEST(ThreadPool, StartsNoMoreWorkersThanCores) {
   EXPECT_LE(pool.workers(), static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+TEST_F(PoolTest, ChunksOfNothingAreRefusedAndHugeOnesAreOne) {
+  for (const int threads : {1, 2}) {
+    const ThreadPool pool(threads);
+    EXPECT_THROW(pool.for_chunks(10, 0, 1, [](Chunk) {}), Error);
+    EXPECT_THROW(pool.reduce(
+                     10, 0, 1, 0, [](Chunk) { return 1; }, [](int& a, int b) { a += b; }),
+                 Error);
+    std::size_t items = 0;
+    pool.for_chunks(10, ~std::size_t{0}, 1e9, [&](Chunk c) { items += c.end - c.begin; });
+    EXPECT_EQ(items, 10u);
+  }
+}
+
 TEST(ThreadPool, RefusesNonsense) {
   EXPECT_THROW(ThreadPool(-1), Error);
   EXPECT_THROW(ThreadPool(100'000), Error);

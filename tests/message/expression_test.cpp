@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/clock.hpp"
 #include "espalier/error.hpp"
 #include "models/message/rewrite.hpp"
 #include "models/message/simplify_data.hpp"
@@ -109,6 +110,53 @@ TEST(Expression, SenselessEditsAreHarmless) {
   EXPECT_THROW(edited({kKeep}), Error);
 }
 
+TEST(Expression, AChainOfAHundredThousandOverflowsNothingAndTakesLittleMemory) {
+  constexpr std::int32_t kLength = 100'000;
+  Expression chain{{{"x", -1, -1}}};
+  for (std::int32_t i = 0; i < kLength; ++i) chain.nodes.push_back({"+", i, i % 2 ? i : 0});
+  for (std::int32_t i = 1; i <= kLength; ++i) chain.nodes[static_cast<std::size_t>(i)].right = 0;
+  EXPECT_EQ(depth(chain), static_cast<std::size_t>(kLength));
+  const std::string text = to_text(chain);
+  EXPECT_EQ(text.size(), 1 + std::size_t{6} * kLength);
+  EXPECT_EQ(text.substr(text.size() - 6), " x) x)");
+  EXPECT_EQ(as_tree(chain).nodes.size(), 2 * std::size_t{kLength} + 1);
+  EXPECT_EQ(shared(as_tree(chain)).nodes.size(), chain.nodes.size());
+  EXPECT_EQ(reachable(chain.nodes, kLength / 2).nodes.size(), std::size_t{kLength} / 2 + 1);
+  EXPECT_EQ(graph_of_expression(chain).labels.size(), chain.nodes.size());
+  EXPECT_EQ(to_text(simplify_pass(chain, words())), text);
+  // Every node twice: a text of 2^100,000 letters is refused, not begun.
+  for (std::int32_t i = 1; i <= kLength; ++i) chain.nodes[static_cast<std::size_t>(i)].right = i - 1;
+  EXPECT_THROW(to_text(chain), Error);
+  EXPECT_THROW(as_tree(chain), Error);
+}
+
+TEST(Expression, OperandsThatAreNotThereAreErrors) {
+  const std::vector<std::uint32_t> edits(2, kKeep);
+  for (const ExpressionNode& bad :
+       {ExpressionNode{"+", 0, 1}, {"+", 0, 7}, {"+", 0, -2}, {"+", 1 << 30, 0}, {"neg", 1, -1}, {"+", -1, 0}}) {
+    const Expression e{{{"x", -1, -1}, bad}};
+    EXPECT_THROW(to_text(e), Error);
+    EXPECT_THROW(depth(e), Error);
+    EXPECT_THROW(shared(e), Error);
+    EXPECT_THROW(as_tree(e), Error);
+    EXPECT_THROW(reachable(e.nodes, 1), Error);
+    EXPECT_THROW(graph_of_expression(e), Error);
+    EXPECT_THROW(simplify_pass(e, words()), Error);
+    EXPECT_THROW(normal_form(e, words()), Error);
+    EXPECT_THROW(simplify_edits(e, words()), Error);
+    EXPECT_THROW(apply_edits(e, edits, words()), Error);
+  }
+  for (const ExpressionNode& bad : {ExpressionNode{"+", 0, -1}, {"neg", -1, -1}, {"x", 0, 0}}) {
+    const Expression e{{{"x", -1, -1}, bad}};
+    EXPECT_THROW(check_expression(e), Error);
+    EXPECT_THROW(simplify_pass(e, words()), Error);
+    EXPECT_THROW(apply_edits(e, edits, words()), Error);
+  }
+  EXPECT_THROW(reachable({}, 0), Error);
+  EXPECT_THROW(reachable({{"x", -1, -1}}, -2), Error);
+  EXPECT_TRUE(reachable({{"x", -1, -1}}, -1).nodes.empty());
+}
+
 TEST(SimplifyData, SetsAreDisjointDistinctAndOfTheDepthPromised) {
   SimplifyDataOptions o;
   o.train = 3000, o.validation = 300, o.test = 500, o.deep = 100, o.depth = 4;
@@ -148,7 +196,39 @@ TEST(SimplifyData, LinesThereAndBack) {
         R"({"input":"x","output":"y","before":{"nodes":["x"],"edges":[]}})",
         R"({"input":"x","output":"x","before":{"nodes":["x"],"edges":[[0,7,"left"]]}})",
         R"({"input":"x","output":"x","before":{"nodes":["+"],"edges":[]}})"})
-    EXPECT_THROW(read_simplify_lines(bad, data.words), Error) << bad;
+    try {
+      read_simplify_lines(bad, data.words);
+      ADD_FAILURE() << bad;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find("json.exception"), std::string::npos) << error.what();
+    }
+}
+
+// A text for every node of a chain would take memory quadratic in its length.
+TEST(SimplifyData, LongChainsAreReadInLittleMemoryAndTooLongLinesAreRefusedFirst) {
+  const auto line = [](int length) {
+    std::string nodes = "\"x\"", edges, text;
+    for (int i = 0; i < length; ++i) {
+      nodes += ",\"neg\"";
+      edges += (i ? ",[" : "[") + std::to_string(i) + "," + std::to_string(i + 1) + ",\"left\"]";
+    }
+    for (int i = 0; i < length; ++i) text += "(- ";
+    text += "x" + std::string(static_cast<std::size_t>(length), ')');
+    return R"({"input":")" + text + R"(","output":"?","before":{"nodes":[)" + nodes + R"(],"edges":[)" + edges + "]}}";
+  };
+  const auto message = [&](const std::string& text) {
+    try {
+      read_simplify_lines(text, words());
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const double before = peak_rss_mb();
+  EXPECT_NE(message(line(60'000)).find("output"), std::string::npos);  // read whole, and found to say something else
+  EXPECT_LT(peak_rss_mb() - before, 300);
+  EXPECT_NE(message(line(70'000)).find("70001 nodes"), std::string::npos);
+  EXPECT_NE(message(line(140'000)).find("bytes"), std::string::npos);
 }
 
 }  // namespace

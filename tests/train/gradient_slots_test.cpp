@@ -59,6 +59,11 @@ TEST(GradientSlots, ZeroClearsEverySlotAndSlotsDoNotOverlap) {
 
 TEST(GradientSlots, WrongSizesAreErrors) {
   EXPECT_THROW(GradientSlots(0, 7), Error);
+  EXPECT_THROW(GradientSlots(~std::size_t{0} / 4, 1 << 20), Error);
+  EXPECT_THROW(GradientSlots(1, ~std::size_t{0}), Error);
+  EXPECT_THROW(GradientSlots(2, 7).slot(2), Error);
+  EXPECT_THROW(GradientSlots(2, 7).slot(~std::size_t{0}), Error);
+  EXPECT_TRUE(GradientSlots(2, 0).slot(1).empty());
   std::vector<float> total(6);
   EXPECT_THROW(GradientSlots(2, 7).add_to(total, ThreadPool(1)), Error);
 }

@@ -56,6 +56,11 @@ TEST(Parameters, WrongNamesAndShapesAreErrors) {
   EXPECT_THAT(message_of<Error>([&] { p.find("absent"); }), AllOf(HasSubstr("absent"), HasSubstr("first, second")));
   EXPECT_THAT(message_of<Error>([&] { p.add("huge", {1u << 31, 1u << 31, 4}); }), HasSubstr("huge"));
   EXPECT_EQ(p.num_parameters(), 10u);
+  for (const std::size_t tensor : {std::size_t{2}, ~std::size_t{0}}) {
+    EXPECT_THROW(p.values(tensor), Error);
+    EXPECT_THROW(p.gradients(tensor), Error);
+    EXPECT_THROW(p.freeze(tensor), Error);
+  }
 }
 
 TEST(Parameters, HashChangesWithANameAShapeOrAByte) {

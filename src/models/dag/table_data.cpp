@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 
+#include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
 
@@ -81,6 +82,12 @@ std::vector<std::string> read_record(std::string_view text, std::size_t& at, std
 
 CsvTable parse_csv(std::string_view text, const std::string& what) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte-order mark
+  // Names and words go into configurations, model files and JSON, which are UTF-8.
+  if (const std::size_t bad = find_invalid_utf8(text); bad != std::string_view::npos)
+    fail("csv",
+         fmt::format("{} in line {} of {}", shown(text[bad]),
+                     1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n'), what),
+         "text in UTF-8", "convert it, for example with iconv -f latin1 -t utf-8");
   CsvTable table;
   std::size_t at = 0, line = 1;
   while (at < text.size()) {

@@ -76,22 +76,44 @@ struct Parser {
   }
 };
 
-// Copies what `node` sees into `out`; each visited node once when `share` maps it.
-struct Copier {
-  const std::vector<ExpressionNode>& nodes;
-  Expression out;
-  std::vector<std::int32_t> copied;
+const ExpressionNode& at(const std::vector<ExpressionNode>& nodes, std::int32_t i) {
+  return nodes[static_cast<std::size_t>(i)];
+}
 
-  std::int32_t copy(std::int32_t node) {
-    if (node < 0) return -1;
-    auto& known = copied[static_cast<std::size_t>(node)];
-    if (known >= 0) return known;
-    const ExpressionNode& n = nodes[static_cast<std::size_t>(node)];
-    const std::int32_t left = copy(n.left), right = copy(n.right);
-    out.nodes.push_back({n.label, left, right});
-    return known = out.root();
+// Operands come before their users: then nothing runs in a circle, and no index is out of range.
+void check_operands(const std::vector<ExpressionNode>& nodes) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto own = static_cast<std::int64_t>(i);
+    for (const std::int32_t operand : {nodes[i].left, nodes[i].right})
+      if (operand < -1 || operand >= own)
+        fail("expression", fmt::format("node {} with operand {}", i, operand), "operands before their operators");
+    if (nodes[i].left < 0 && nodes[i].right >= 0)
+      fail("expression", fmt::format("node {} with a right operand alone", i), "the only operand on the left");
   }
-};
+}
+
+// Calls done(node) for what `root` sees, operands before users and left before right; open(node) says whether to go
+// into a node at all. With a stack of its own: a chain may be longer than the machine's.
+template <class Open, class Done>
+void visit(const std::vector<ExpressionNode>& nodes, std::int32_t root, Open open, Done done) {
+  struct Place {
+    std::int32_t node;
+    int operand = 0;  // the next one to look at
+  };
+  std::vector<Place> stack;
+  if (root >= 0 && open(root)) stack.push_back({root});
+  while (!stack.empty()) {
+    const std::int32_t node = stack.back().node;
+    const int next = stack.back().operand++;
+    if (next == 2) {
+      done(node);
+      stack.pop_back();
+      continue;
+    }
+    const std::int32_t operand = next == 0 ? at(nodes, node).left : at(nodes, node).right;
+    if (operand >= 0 && open(operand)) stack.push_back({operand});
+  }
+}
 
 }  // namespace
 
@@ -113,22 +135,48 @@ Expression parse_expression(std::string_view text) {
   return std::move(parser.out);
 }
 
-std::string to_text(const Expression& expression) {
-  std::vector<std::string> texts;
-  for (const ExpressionNode& n : expression.nodes) {
-    std::string text = n.label;
-    const auto operand = [&](std::int32_t i) -> const std::string& { return texts[static_cast<std::size_t>(i)]; };
-    if (n.right >= 0)
-      text = "(" + n.label + " " + operand(n.left) + " " + operand(n.right) + ")";
-    else if (n.left >= 0)
-      text = "(- " + operand(n.left) + ")";
-    if (text.size() > kMaxNodes * 4) fail("expression", "a text of many megabytes", "a smaller expression");
-    texts.push_back(std::move(text));
+void check_expression(const Expression& expression) {
+  check_operands(expression.nodes);
+  for (std::size_t i = 0; i < expression.nodes.size(); ++i) {
+    const ExpressionNode& n = expression.nodes[i];
+    const int got = (n.left >= 0) + (n.right >= 0);
+    if (got != arity(n.label))
+      fail("expression", fmt::format("node {}, \"{}\", with {} operands", i, n.label, got),
+           fmt::format("{}", arity(n.label)));
   }
-  return texts.empty() ? std::string() : texts.back();
+}
+
+// Straight into one text, which alone takes memory: a text for every node would be quadratic in a chain.
+std::string to_text(const Expression& expression) {
+  constexpr std::int32_t kBlank = -1, kClose = -2;
+  check_operands(expression.nodes);
+  std::string text;
+  std::vector<std::int32_t> left;
+  if (!expression.nodes.empty()) left.push_back(expression.root());
+  while (!left.empty()) {
+    const std::int32_t next = left.back();
+    left.pop_back();
+    if (next < 0) {
+      text += next == kBlank ? ' ' : ')';
+      continue;
+    }
+    const ExpressionNode& n = at(expression.nodes, next);
+    if (n.right >= 0) {
+      text += "(" + n.label + " ";
+      left.insert(left.end(), {kClose, n.right, kBlank, n.left});
+    } else if (n.left >= 0) {
+      text += "(- ";
+      left.insert(left.end(), {kClose, n.left});
+    } else {
+      text += n.label;
+    }
+    if (text.size() > kMaxNodes * 4) fail("expression", "a text of many megabytes", "a smaller expression");
+  }
+  return text;
 }
 
 std::size_t depth(const Expression& expression) {
+  check_operands(expression.nodes);
   std::vector<std::size_t> depths;
   for (const ExpressionNode& n : expression.nodes) {
     std::size_t below = 0;
@@ -140,6 +188,7 @@ std::size_t depth(const Expression& expression) {
 }
 
 Expression shared(const Expression& expression) {
+  check_operands(expression.nodes);
   std::map<std::tuple<std::string, std::int32_t, std::int32_t>, std::int32_t> known;
   std::vector<std::int32_t> place;
   Expression out;
@@ -156,6 +205,7 @@ Expression shared(const Expression& expression) {
 }
 
 Expression as_tree(const Expression& expression) {
+  check_operands(expression.nodes);
   std::vector<std::size_t> sizes;
   for (const ExpressionNode& n : expression.nodes) {
     std::size_t size = 1;
@@ -165,24 +215,43 @@ Expression as_tree(const Expression& expression) {
     sizes.push_back(size);
   }
   Expression out;
-  const auto copy = [&](auto&& self, std::int32_t i) -> std::int32_t {
-    if (i < 0) return -1;
-    const ExpressionNode& n = expression.nodes[static_cast<std::size_t>(i)];
-    const std::int32_t left = self(self, n.left), right = self(self, n.right);
-    out.nodes.push_back({n.label, left, right});
-    return out.root();
+  std::vector<std::int32_t> made;  // operands whose user is still to come
+  const auto take = [&](std::int32_t operand) {
+    if (operand < 0) return operand;
+    const std::int32_t last = made.back();
+    made.pop_back();
+    return last;
   };
-  copy(copy, expression.root());
+  visit(
+      expression.nodes, expression.root(), [](std::int32_t) { return true; },
+      [&](std::int32_t i) {
+        const ExpressionNode& n = at(expression.nodes, i);
+        const std::int32_t right = take(n.right), left = take(n.left);
+        out.nodes.push_back({n.label, left, right});
+        made.push_back(out.root());
+      });
   return out;
 }
 
 Expression reachable(const std::vector<ExpressionNode>& nodes, std::int32_t root) {
-  Copier copier{nodes, {}, std::vector<std::int32_t>(nodes.size(), -1)};
-  copier.copy(root);
-  return std::move(copier.out);
+  check_operands(nodes);
+  if (root < -1 || root >= static_cast<std::int64_t>(nodes.size()))
+    fail("expression", fmt::format("root {}", root), fmt::format("-1, or one of {} nodes", nodes.size()));
+  Expression out;
+  std::vector<std::int32_t> copied(nodes.size(), -1);
+  const auto copy_of = [&](std::int32_t i) { return i < 0 ? -1 : copied[static_cast<std::size_t>(i)]; };
+  visit(
+      nodes, root, [&](std::int32_t i) { return copy_of(i) < 0; },
+      [&](std::int32_t i) {
+        const ExpressionNode& n = at(nodes, i);
+        out.nodes.push_back({n.label, copy_of(n.left), copy_of(n.right)});
+        copied[static_cast<std::size_t>(i)] = out.root();
+      });
+  return out;
 }
 
 LabelledGraph graph_of_expression(const Expression& expression) {
+  check_operands(expression.nodes);
   LabelledGraph graph;
   graph.directed = true;
   for (std::uint32_t i = 0; i < expression.nodes.size(); ++i) {

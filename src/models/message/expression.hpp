@@ -28,6 +28,10 @@ struct Expression {
 int arity(std::string_view label);
 bool is_number(std::string_view label);
 
+// An Error when an operand does not come before its operator, or an operator has not as many as it needs. All functions
+// below check the order by themselves; chains may be of any length.
+void check_expression(const Expression& expression);
+
 // Errors say what is wrong and at which character (from 1).
 Expression parse_expression(std::string_view text);
 std::string to_text(const Expression& expression);

@@ -16,6 +16,7 @@ Vocabulary arithmetic_vocabulary(int max_number, const std::vector<std::string>&
 }
 
 Expression apply_edits(const Expression& expression, std::span<const std::uint32_t> edits, const Vocabulary& words) {
+  check_expression(expression);
   const std::vector<ExpressionNode>& nodes = expression.nodes;
   if (edits.size() != nodes.size())
     fail("apply edits", fmt::format("{} edits", edits.size()), fmt::format("one for each of {} nodes", nodes.size()));
@@ -103,6 +104,7 @@ Match match(const Expression& e, std::int32_t at, const Vocabulary& words) {
 }  // namespace
 
 Expression simplify_pass(const Expression& e, const Vocabulary& words) {
+  check_expression(e);
   std::vector<ExpressionNode> out;
   std::vector<std::int32_t> result;  // operands come first, so innermost first is the order of the list
   const auto at = [&](std::int32_t i) { return i < 0 ? -1 : result[static_cast<std::size_t>(i)]; };
@@ -122,6 +124,7 @@ Expression simplify_pass(const Expression& e, const Vocabulary& words) {
 }
 
 Expression normal_form(const Expression& expression, const Vocabulary& words) {
+  check_expression(expression);
   Expression current = expression;
   const auto matches = [&] {
     for (std::int32_t i = 0; i <= current.root(); ++i)
@@ -133,6 +136,7 @@ Expression normal_form(const Expression& expression, const Vocabulary& words) {
 }
 
 std::vector<std::uint32_t> simplify_edits(const Expression& e, const Vocabulary& words) {
+  check_expression(e);
   std::vector<std::uint32_t> edits(e.nodes.size(), kKeep);
   std::vector<std::uint32_t> users(e.nodes.size()), drops(e.nodes.size());
   const auto use = [&](std::int32_t i, bool dropped) {

@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "base/json.hpp"
+#include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "models/message/simplify_data.hpp"
 
@@ -11,6 +12,10 @@ namespace espalier {
 namespace {
 
 using Json = nlohmann::json;
+
+// What `espalier data` writes is far below: an expression of depth 12 has at most 8191 nodes. Anything larger is
+// refused before memory is spent on it.
+constexpr std::size_t kMaxLine = 4 << 20, kMaxNodes = 1 << 16;
 
 Json graph_json(const Expression& e) {
   Json nodes = Json::array(), edges = Json::array();
@@ -27,6 +32,7 @@ Expression graph_of(const Json& json, std::size_t line) {
     fail("simplify lines", fmt::format("line {}: {}", line, what), "a graph of an expression, operands first");
   };
   Expression e;
+  if (json.at("nodes").size() > kMaxNodes) bad(fmt::format("{} nodes", json.at("nodes").size()));
   for (const Json& label : json.at("nodes")) e.nodes.push_back({label.get<std::string>(), -1, -1});
   for (const Json& edge : json.at("edges")) {
     const auto child = edge.at(0).get<std::int64_t>(), user = edge.at(1).get<std::int64_t>();
@@ -38,10 +44,10 @@ Expression graph_of(const Json& json, std::size_t line) {
     if (place >= 0) bad(fmt::format("two {} operands of node {}", side, user));
     place = static_cast<std::int32_t>(child);
   }
-  for (std::size_t i = 0; i < e.nodes.size(); ++i) {
-    const ExpressionNode& n = e.nodes[i];
-    if ((n.left >= 0) + (n.right >= 0) != arity(n.label) || (n.right >= 0 && n.left < 0))
-      bad(fmt::format("the operands of node {} (\"{}\")", i, n.label));
+  try {
+    check_expression(e);
+  } catch (const Error& error) {
+    bad(error.what());
   }
   return e;
 }
@@ -60,12 +66,16 @@ std::string simplify_line(const Expression& input, const Vocabulary& words) {
 
 std::vector<Expression> read_simplify_lines(const std::string& text, const Vocabulary& words) {
   std::vector<Expression> inputs;
-  std::istringstream lines(text);
-  std::string line;
-  for (std::size_t number = 1; std::getline(lines, line); ++number) {
-    if (line.find_first_not_of(" \r\t") == std::string::npos) continue;
+  std::string_view rest = text;
+  for (std::size_t number = 1; !rest.empty(); ++number) {
+    const std::string_view line = take_line(rest);
+    if (trimmed(line).empty()) continue;
+    const std::string place = fmt::format("line {} of the examples", number);
+    if (line.size() > kMaxLine)
+      fail("simplify lines", fmt::format("line {} of {} bytes", number, line.size()),
+           fmt::format("at most {}", kMaxLine));
     try {
-      const Json json = Json::parse(line);
+      const Json json = parse_json(line, place);
       Expression e = graph_of(json.at("before"), number);
       for (const ExpressionNode& n : e.nodes)
         if (!words.knows(n.label))
@@ -75,12 +85,14 @@ std::vector<Expression> read_simplify_lines(const std::string& text, const Vocab
       if (e.nodes.empty() || to_text(e) != json.at("input").get<std::string>())
         fail("simplify lines", fmt::format("line {}: a graph of \"{}\"", number, to_text(e)),
              fmt::format("the graph of its input \"{}\"", json.at("input").get<std::string>()));
-      if (to_text(simplify_pass(e, words)) != json.at("output").get<std::string>())
+      const std::string after = to_text(simplify_pass(e, words));
+      if (after != json.at("output").get<std::string>())
         fail("simplify lines", fmt::format("line {}: output \"{}\"", number, json.at("output").get<std::string>()),
-             fmt::format("\"{}\"", to_text(simplify_pass(e, words))), "another vocabulary?");
+             fmt::format("\"{}\"", after), "another vocabulary?");
       inputs.push_back(std::move(e));
-    } catch (const Json::exception& e) {
-      fail("simplify lines", fmt::format("line {}: {}", number, e.what()), "an example as simplify_line writes it");
+    } catch (const Json::exception&) {
+      fail("simplify lines", fmt::format("line {} without its texts and graphs", number),
+           "input, output and before, as `espalier data simplify` writes them");
     }
   }
   return inputs;
