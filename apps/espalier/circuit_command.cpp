@@ -100,7 +100,9 @@ Command circuit_command() {
   command.arguments = {{"model", &f->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"}};
   command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
   add_json(command.options, f->json);
-  command.footer = "Example: espalier circuit runs/life-1";
+  command.footer =
+      "Exit code 0: simplified and proved, 1: an error, 3: no proof within a minute.\n"
+      "Example: espalier circuit runs/life-1";
   command.keeps = f;
   command.run = [f] {
     const Netlist raw = load_circuit(f->path);
@@ -114,7 +116,9 @@ Command circuit_command() {
     limits.seconds = 60;
     const VerifyReport proof = verify(raw, small, limits);
     (f->json ? print_as_json : print_text)(*f, raw, small, report, proof, seconds);
-    return static_cast<int>(proof.verdict == VerifyReport::Verdict::kDifferent ? kFailed : kDone);
+    using Verdict = VerifyReport::Verdict;
+    if (proof.verdict == Verdict::kEqual) return abc_exit_code(report.abc);
+    return static_cast<int>(proof.verdict == Verdict::kDifferent ? kFailed : kUnsolved);
   };
   return command;
 }

@@ -6,6 +6,7 @@
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
 #include "model_argument.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 namespace {
@@ -36,6 +37,13 @@ nlohmann::json counts_json(const Netlist& netlist) {
   return {{"inputs", counts.inputs}, {"used_inputs", counts.live_inputs}, {"outputs", counts.outputs},
           {"gates", counts.raw},     {"active", counts.active},           {"depth", counts.depth},
           {"by_type", histogram}};
+}
+
+int abc_exit_code(const AbcReport& report) {
+  if (report.failed == 0) return kDone;
+  note("espalier: {} of {} runs of {} failed; the circuit is proved all the same\n", report.failed, report.runs,
+       report.program);
+  return kFailed;
 }
 
 }  // namespace espalier::app

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "espalier/netlist.hpp"
+#include "command_line.hpp"
+#include "espalier/synth.hpp"
 
 namespace espalier::app {
 
@@ -13,5 +14,8 @@ Netlist load_circuit(const std::string& path);
 
 // Counts as JSON: inputs, outputs, raw, active, depth, gates by type.
 nlohmann::json counts_json(const Netlist& netlist);
+
+// What ABC was asked for and did not do is told, and no success.
+int abc_exit_code(const AbcReport& report);
 
 }  // namespace espalier::app

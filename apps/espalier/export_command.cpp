@@ -15,7 +15,15 @@ struct Options {
   bool raw = false, with_abc = false, json = false;
 };
 
-void run(const Options& o) {
+// Into a stream goes one text: the main file, and of C the header in the place of the line that includes it.
+std::string one_text(const std::vector<ExportedFile>& files, CircuitFormat format) {
+  const std::string& main = files.front().content;
+  if (format != CircuitFormat::kC) return main;
+  return files.back().content + main.substr(main.find('\n') + 1);
+}
+
+int run(const Options& o) {
+  const bool alone = o.output == "-" || is_stream(o.output);
   check_output("-o", o.output, {o.path});
   const Netlist raw = load_circuit(o.path);
   SimplifyOptions simplify;
@@ -24,19 +32,30 @@ void run(const Options& o) {
   const std::string proof = o.raw ? "as trained" : circuit.proof();
   ExportOptions options;
   options.format = circuit_format(o.format);
-  options.file = o.output;
+  if (!alone) options.file = o.output;
   options.name = o.name;
+  const std::vector<ExportedFile> files = export_circuit(circuit, options);
   Json written = Json::array();
-  for (const ExportedFile& file : export_circuit(circuit, options)) {
-    write_atomically(file.path, std::string_view(file.content));
-    written.push_back(file.path);
-    if (!o.json) fmt::print("{}  {} bytes\n", file.path, file.content.size());
+  std::string summary;
+  if (alone) {
+    write_output(o.output, one_text(files, options.format));
+  } else {
+    for (const ExportedFile& file : files) check_output("-o", file.path, {o.path});  // before the first is written
+    for (const ExportedFile& file : files) {
+      write_atomically(file.path, std::string_view(file.content));
+      written.push_back(file.path);
+      summary += fmt::format("{}  {} bytes\n", file.path, file.content.size());
+    }
   }
   const Netlist& n = circuit.netlist();
+  summary += fmt::format("{} gates, depth {}; {}\n", n.gates.size(), count_netlist(n).depth, proof);
   if (o.json)
     print_json({{"files", written}, {"format", o.format}, {"proof", proof}, {"circuit", counts_json(n)}});
+  else if (alone)
+    note("{}", summary);
   else
-    fmt::print("{} gates, depth {}; {}\n", n.gates.size(), count_netlist(n).depth, proof);
+    fmt::print("{}", summary);
+  return abc_exit_code(circuit.report().abc);
 }
 
 }  // namespace
@@ -47,9 +66,9 @@ Command export_command() {
   command.arguments = {{"model", &f->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"}};
   command.options.add(
       "to", {[f = f.get()] { return f->format; }, [f = f.get()](const std::string& text) { f->format = text; }},
-      "the format; c writes a header beside the source, verilog a testbench",
+      "the format; c writes a header beside the source, verilog a testbench (not with -o -)",
       {kCircuitFormatNames.begin(), kCircuitFormatNames.end()});
-  command.options.add("output", f->output, "where to write").alias("o").metavar("FILE");
+  command.options.add("output", f->output, "where to write; - is standard output").alias("o").metavar("FILE");
   command.options.add("name", f->name, "name of module and functions (default: what was learned)");
   command.options.add("raw", f->raw, "every gate as trained");
   command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
@@ -59,8 +78,8 @@ Command export_command() {
   command.run = [f] {
     if (f->format.empty()) throw UsageError("--to", "got no format, expected one");
     if (f->output.empty()) throw UsageError("-o", "got no file, expected where to write");
-    run(*f);
-    return static_cast<int>(kDone);
+    if (f->output == "-" && f->json) throw UsageError("--json", "got -o - too, expected one thing on standard output");
+    return run(*f);
   };
   return command;
 }

@@ -40,12 +40,18 @@ void write_output(const std::string& path, const std::string& text) {
     write_atomically(path, std::string_view(text));
 }
 
+bool is_stream(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored) || fs::is_directory(path, ignored)) return false;
+  return path.starts_with("/dev/") || path.starts_with("/proc/") || !fs::is_regular_file(path, ignored);
+}
+
 void check_output(const std::string& option, const std::string& path, std::initializer_list<std::string> inputs) {
   if (path.empty() || path == "-") return;
   const auto refuse = [&](const char* what) { fail(option, fmt::format("{}, {}", path, what), "a file to write"); };
   std::error_code ignored;
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  if (fs::exists(path, ignored) && !fs::is_directory(path, ignored) && !fs::is_regular_file(path, ignored)) return;
+  if (is_stream(path)) return;
   if (!fs::is_directory(folder, ignored)) refuse("whose folder does not exist");
   if (fs::is_directory(path, ignored)) refuse("which is a folder");
   if (::access(folder.c_str(), W_OK) != 0) refuse("in a folder that may not be written to");

@@ -27,6 +27,8 @@ void note(fmt::format_string<Args...> format, Args&&... args) {
 // The whole text to a file, or to standard output when the name is empty or "-".
 void write_output(const std::string& path, const std::string& text);
 
+bool is_stream(const std::string& path);  // a device, a pipe or a link to one: nothing can be beside it
+
 // Before any work: the folder of a file that is going to be written is there and may be written to, and the file is
 // none of those that are read. Devices and pipes pass.
 void check_output(const std::string& option, const std::string& path, std::initializer_list<std::string> inputs);

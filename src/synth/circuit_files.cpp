@@ -82,8 +82,15 @@ std::vector<ExportedFile> export_circuit(const ProvedCircuit& circuit, const Exp
     case CircuitFormat::kC: {
       const std::string header = beside(".h");
       if (header == file) fail("export", file, "the name of the source file", "the header is written beside it");
-      const CSource c = export_c(
-          n, options.header_name.empty() ? std::filesystem::path(header).filename().string() : options.header_name);
+      const std::string included =
+          options.header_name.empty() ? std::filesystem::path(header).filename().string() : options.header_name;
+      const auto unspeakable = [](char c) {
+        return static_cast<unsigned char>(c) < ' ' || c == 127 || c == '"' || c == '\\';
+      };
+      if (std::any_of(included.begin(), included.end(), unspeakable))
+        fail("export", fmt::format("a header called \"{}\"", included), "a name that C can include",
+             "without quotes, backslashes and line breaks");
+      const CSource c = export_c(n, included);
       return {{file, c.source}, {header, c.header}};
     }
     case CircuitFormat::kVerilog:

@@ -5,7 +5,6 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "synth/external_tool.hpp"
 #include "synth/formats.hpp"
@@ -239,11 +238,12 @@ std::string draw_svg(const Netlist& netlist) {
   constexpr double kSeconds = 120;
   const std::string dot = find_program("dot");
   if (dot.empty()) fail("svg", "no program dot in $PATH", "graphviz", "install it, or take the format dot");
-  const WorkFolder folder;
-  write_atomically(folder.file("circuit.dot"), std::string_view(export_dot(netlist)));
-  if (run_program({dot, "-Tsvg", "-o", folder.file("circuit.svg"), folder.file("circuit.dot")}, kSeconds) != 0)
-    fail("svg", "no answer from dot", "a picture", "the circuit may be too large to draw");
-  return read_text(folder.file("circuit.svg"));
+  const MemoryFile in(export_dot(netlist)), out;
+  const int code = run_program({dot, "-Tsvg", "-o", out.path(), in.path()}, kSeconds, {&in, &out});
+  std::string picture = out.content();
+  if (code != 0 || picture.find("</svg>") == std::string::npos)
+    fail("svg", "no picture from " + dot, "one", "the circuit may be too large to draw");
+  return picture;
 }
 
 }  // namespace espalier

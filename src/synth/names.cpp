@@ -2,26 +2,48 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 
 namespace espalier {
+namespace {
+
+// Of Verilog and SystemVerilog, C, C++ and JavaScript, in one text with a blank around every word.
+constexpr std::string_view kReserved =
+    " accept_on alias alignas alignof always always_comb always_ff always_latch and and_eq arguments asm assert"
+    " assign assume async auto automatic await before begin bind bins binsof bit bitand bitor bool break buf bufif0"
+    " bufif1 byte case casex casez catch cell chandle char char16_t char32_t char8_t checker class clocking cmos"
+    " co_await co_return co_yield compl concept config const const_cast consteval constexpr constinit constraint"
+    " context continue cover covergroup coverpoint cross deassign debugger decltype default defparam delete design"
+    " disable dist do double dynamic_cast edge else end endcase endchecker endclass endclocking endconfig"
+    " endfunction endgenerate endgroup endinterface endmodule endpackage endprimitive endprogram endproperty"
+    " endsequence endspecify endtable endtask enum eval event eventually expect explicit export extends extern false"
+    " final finally first_match float for force foreach forever fork forkjoin friend from function generate genvar"
+    " get global goto highz0 highz1 if iff ifnone ignore_bins illegal_bins implements implies import in incdir"
+    " include initial inline inout input inside instance instanceof int integer interconnect interface intersect"
+    " join join_any join_none large let liblist library local localparam logic long longint macromodule main matches"
+    " medium modport module mutable namespace nand negedge nettype new nexttime nmos noexcept nor noshowcancelled"
+    " not not_eq notif0 notif1 null nullptr of operator or or_eq output package packed parameter pmos posedge"
+    " primitive priority private program property protected public pull0 pull1 pulldown pullup pulsestyle_ondetect"
+    " pulsestyle_onevent pure rand randc randcase randsequence rcmos real realtime ref reg register reinterpret_cast"
+    " reject_on release repeat requires restrict return rnmos rpmos rtran rtranif0 rtranif1 s_always s_eventually"
+    " s_nexttime s_until s_until_with scalared sequence set short shortint shortreal showcancelled signed sizeof"
+    " small soft solve specify specparam static static_assert static_cast string strong strong0 strong1 struct super"
+    " supply0 supply1 switch sync_accept_on sync_reject_on table tagged task template this thread_local throughout"
+    " throw time timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 triand trior trireg true try type typedef"
+    " typeid typename typeof typeof_unqual undefined union unique unique0 unsigned until until_with untyped use"
+    " using uwire var vectored virtual void volatile wait wait_order wand wchar_t weak weak0 weak1 while wildcard"
+    " wire with within wor xnor xor xor_eq yield ";
+
+bool is_reserved(std::string_view word) { return kReserved.find(fmt::format(" {} ", word)) != std::string_view::npos; }
+
+}  // namespace
 
 std::string identifier(std::string_view name) {
   std::string result;
   for (const char c : name)
     result += std::isalnum(static_cast<unsigned char>(c)) && static_cast<unsigned char>(c) < 128 ? c : '_';
-  // A prefix keeps clear of keywords of C, Verilog and JavaScript alike, and of a leading digit.
-  static constexpr std::string_view kTaken[] = {
-      "auto",   "break",    "case",     "char",     "const",     "continue", "default", "do",       "double",
-      "else",   "enum",     "extern",   "float",    "for",       "goto",     "if",      "inline",   "int",
-      "long",   "register", "restrict", "return",   "short",     "signed",   "sizeof",  "static",   "struct",
-      "switch", "typedef",  "union",    "unsigned", "void",      "volatile", "while",   "main",     "module",
-      "wire",   "reg",      "input",    "output",   "and",       "or",       "not",     "xor",      "nand",
-      "nor",    "xnor",     "buf",      "always",   "assign",    "begin",    "end",     "function", "task",
-      "table",  "event",    "initial",  "integer",  "parameter", "cell",     "library", "design",   "config"};
-  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0])) || result[0] == '_' ||
-      std::find(std::begin(kTaken), std::end(kTaken), result) != std::end(kTaken))
+  // A prefix keeps clear of reserved words and of a leading digit.
+  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0])) || result[0] == '_' || is_reserved(result))
     result = "m_" + result;
   return result;
 }
@@ -42,8 +64,14 @@ std::string shown_name(std::string_view name) {
 
 std::string comment_text(std::string_view text) {
   std::string result;
-  for (const char c : text)
-    result += static_cast<unsigned char>(c) < ' ' || c == '/' || c == '*' || c == '\\' ? '_' : c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // To JavaScript U+2028 and U+2029 end a line, and with it the comment.
+    const bool ends_line = text.substr(i, 2) == "\xe2\x80" && i + 2 < text.size() && (text[i + 2] | 1) == '\xa9';
+    if (ends_line) i += 2;
+    const bool plain = static_cast<unsigned char>(c) >= ' ' && c != 127 && c != '/' && c != '*' && c != '\\';
+    result += plain && !ends_line ? c : '_';
+  }
   return result;
 }
 

@@ -8,13 +8,14 @@
 
 namespace espalier {
 
-// Letters, digits and underscores, not beginning with a digit, never empty and never a keyword.
+// Letters, digits and underscores, not beginning with a digit, never empty and no reserved word of any language
+// we write.
 std::string identifier(std::string_view name);
 // Without blanks or control characters, which would end a name in line formats.
 std::string line_name(std::string_view name);
 // A name out of a file for a message: short, one line, printable.
 std::string shown_name(std::string_view name);
-// Text for a comment: one line, and no end of a block comment.
+// Text for a comment: one line in any language, and no end of a block comment.
 std::string comment_text(std::string_view text);
 
 // "a & ~b" for two operands; `zero` and `one` are the language's constants.

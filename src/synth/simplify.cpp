@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <optional>
 
-#include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
 #include "synth/external_tool.hpp"
@@ -75,13 +73,11 @@ constexpr double kProofSeconds = 60;
 // What ABC makes of it, under the old names; nothing when the run failed.
 std::optional<Netlist> rewritten(const Netlist& netlist, const char* script, const std::string& program,
                                  double seconds) {
-  const WorkFolder folder;
-  const std::string in = folder.file("in.blif"), out = folder.file("out.blif");
-  write_atomically(in, std::string_view(export_blif(netlist)));
-  const std::string commands = fmt::format("read_blif {}; {}; write_blif {}", in, script, out);
-  if (run_program({program, "-c", commands}, seconds) != 0 || !std::filesystem::exists(out)) return std::nullopt;
+  const MemoryFile in(export_blif(netlist)), out;
+  const std::string commands = fmt::format("read_blif {}; {}; write_blif {}", in.path(), script, out.path());
+  if (run_program({program, "-c", commands}, seconds, {&in, &out}) != 0) return std::nullopt;
   try {
-    Netlist result = import_blif(read_text(out), "abc's answer");
+    Netlist result = import_blif(out.content(), "abc's answer");
     if (result.inputs.size() != netlist.inputs.size() || result.outputs.size() != netlist.outputs.size())
       return std::nullopt;
     result.name = netlist.name;
@@ -140,6 +136,9 @@ Netlist rewrite_with_abc(const Netlist& simplified, const Netlist& start, const 
     }
     if (best.gates.size() == before) break;
   }
+  if (report.runs > 0 && report.failed == report.runs)
+    fail("abc", fmt::format("no circuit from {} in {} runs", report.program, report.runs), "Berkeley ABC's answer",
+         "try the program by hand, or do without");
   return best;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
@@ -17,7 +18,9 @@ namespace {
 
 using Json = nlohmann::json;
 using test::Ran;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class CircuitCommands : public testing::Test {
  protected:
@@ -79,6 +82,102 @@ TEST_F(CircuitCommands, ExportWritesWhatBelongsTogether) {
   EXPECT_THAT(read_text(folder_ / "life.svg"), HasSubstr("</svg>"));
   const Ran js = espalier("export " + small_ + " --to js --json -o " + (folder_ / "life.mjs"));
   EXPECT_EQ(Json::parse(js.output)["files"][0], folder_ / "life.mjs");
+}
+
+TEST_F(CircuitCommands, AHyphenMeansStandardOutputForEveryFormat) {
+  const std::string place = "cd " + folder_.path() + " && ", program = ESPALIER_PROGRAM;
+  for (const std::string_view format : kCircuitFormatNames) {
+    const std::string words = fmt::format(" export {} --raw --to {}", small_, format);
+    ASSERT_EQ(test::run(place + program + words + " -o - >hyphen 2>said").code, 0) << format;
+    ASSERT_EQ(test::run(place + program + words + " -o /dev/stdout >device 2>&1 | cat").code, 0) << format;
+    const std::string text = read_text(folder_ / "hyphen");
+    EXPECT_EQ(lines(read_text(folder_ / "said")), 1) << format;
+    ASSERT_EQ(test::run(place + program + words + " -o file").code, 0) << format;
+    if (format != "c") {
+      EXPECT_EQ(text, read_text(folder_ / "file")) << format;
+    } else {  // header and source in one
+      EXPECT_THAT(text, AllOf(HasSubstr("_step("), Not(HasSubstr("#include \""))));
+      EXPECT_EQ(test::run("cp " + (folder_ / "hyphen") + " " + (folder_ / "one.c") +
+                          " && cc -std=c99 -Wall -Werror -fsyntax-only " + (folder_ / "one.c"))
+                    .code,
+                0);
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "-"));
+  EXPECT_EQ(espalier("export " + small_ + " --to json -o - --json").code, 2);
+  EXPECT_EQ(test::run(program + " export " + small_ + " --raw --to js -o - >/dev/full").code, 1);
+}
+
+TEST_F(CircuitCommands, ExportNeverReplacesWhatItReadsWithAFileBeside) {
+  test::write_file(folder_ / "cell.h", read_text(small_));
+  const Ran ran = espalier("export " + (folder_ / "cell.h") + " --raw --to c -o " + (folder_ / "cell.c"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.output, HasSubstr("the file to read"));
+  EXPECT_EQ(read_text(folder_ / "cell.h"), read_text(small_));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "cell.c"));
+}
+
+// Abc is a helper: where it is put, what lies around it and how it fails changes nothing but the exit code.
+TEST_F(CircuitCommands, AbcWorksFromAnyTemporaryFolderAndPath) {
+  std::filesystem::create_directories(folder_ / "a blank; here");
+  std::filesystem::create_directories(folder_ / "path/abc");
+  std::filesystem::create_directories(folder_ / "path/berkeley-abc");
+  const std::string odd = "TMPDIR='" + (folder_ / "a blank; here") + "' PATH=" + (folder_ / "path") + ":$PATH ";
+  const Ran ran = test::run(odd + ESPALIER_PROGRAM + " circuit --json --with-abc " + small_);
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  EXPECT_GT(Json::parse(ran.output)["abc"]["runs"], 0);
+  EXPECT_EQ(Json::parse(ran.output)["abc"]["failed"], 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "a blank; here"));
+}
+
+class FakeAbc : public CircuitCommands {
+ protected:
+  // What the program finds under abc's name.
+  void make_abc(const std::string& script) {
+    std::filesystem::create_directories(folder_ / "bin");
+    test::write_file(folder_ / "bin/berkeley-abc", "#!/bin/sh\n" + script);
+    std::filesystem::permissions(folder_ / "bin/berkeley-abc", std::filesystem::perms::owner_all);
+    std::filesystem::create_directories(folder_ / "tmp");
+  }
+  std::string surroundings() const {
+    return "TMPDIR=" + (folder_ / "tmp") + " PATH=" + (folder_ / "bin") + ":$PATH " + ESPALIER_PROGRAM;
+  }
+};
+
+TEST_F(FakeAbc, ThatFailsIsNeverASuccess) {
+  for (const char* script : {"exit 1\n", "exit 0\n", "kill -9 $$\n"}) {
+    make_abc(script);
+    for (const std::string& command : {" circuit --with-abc " + small_,
+                                       " export --with-abc --to json -o " + (folder_ / "out.json") + " " + small_}) {
+      const Ran ran = test::run(surroundings() + command);
+      EXPECT_EQ(ran.code, 1) << script << ran.output;
+      EXPECT_THAT(ran.output, HasSubstr("berkeley-abc"));
+      EXPECT_FALSE(std::filesystem::exists(folder_ / "out.json"));
+    }
+  }
+  // One run of several: the circuit is there, and the failure is told.
+  make_abc("if [ -e " + (folder_ / "once") + " ]; then exit 1; fi; touch " + (folder_ / "once") +
+           "; exec /usr/bin/berkeley-abc \"$@\"\n");
+  const Ran ran = test::run(surroundings() + " circuit --with-abc " + small_);
+  EXPECT_EQ(ran.code, 1) << ran.output;
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("failed; the circuit is proved"), HasSubstr("proved, ")));
+}
+
+TEST_F(FakeAbc, DiesWithTheProgramAndLeavesNothing) {
+  make_abc("echo $$ >" + (folder_ / "new") + " && mv " + (folder_ / "new") + " " + (folder_ / "pid") +
+           " && exec sleep 1000\n");
+  for (const char* signal : {"TERM", "HUP", "KILL"}) {
+    std::filesystem::remove(folder_ / "pid");
+    const Ran ran =
+        test::run(surroundings() + " circuit --with-abc " + small_ + " & own=$!; " + "until [ -e " + (folder_ / "pid") +
+                  " ]; do sleep 0.02; done; kill -" + signal + " $own; wait $own; echo ended $?");
+    EXPECT_THAT(ran.output, Not(HasSubstr("ended 0"))) << signal;
+    const std::string pid = read_text(folder_ / "pid");
+    const Ran gone = test::run("for i in $(seq 500); do kill -0 " + pid.substr(0, pid.find('\n')) +
+                               " 2>/dev/null || exit 0; sleep 0.02; done; exit 1");
+    EXPECT_EQ(gone.code, 0) << signal << ": abc lives on";
+    EXPECT_TRUE(std::filesystem::is_empty(folder_ / "tmp")) << signal;
+  }
 }
 
 TEST_F(CircuitCommands, VerifyShowsADifferenceThatIsReal) {

@@ -1,8 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
 #include "netlist/circuits.hpp"
+#include "synth/external_tool.hpp"
+#include "synth/tools.hpp"
+#include "temp_folder.hpp"
 
 namespace espalier {
 namespace {
@@ -36,13 +42,44 @@ TEST(Abc, NeverMakesACircuitLarger) {
   EXPECT_LE(simplify(life, options).gates.size(), life.gates.size());
 }
 
-TEST(Abc, AMissingProgramIsAnErrorAndABrokenOneIsNoHarm) {
+TEST(Abc, AMissingOrBrokenProgramIsAnError) {
   EXPECT_THROW(simplify(life_cell(), with_abc("no-such-program")), Error);
   EXPECT_EQ(find_abc("no-such-program"), "");
   SimplifyReport report;
-  EXPECT_EQ(simplify(life_cell(), with_abc("/bin/false"), &report), simplify(life_cell()));
+  SimplifyOptions broken = with_abc("/bin/false"), silent = with_abc("/bin/true");
+  broken.resubstitute_options.walks = silent.resubstitute_options.walks = 0;
+  EXPECT_THROW(simplify(life_cell(), broken, &report), Error);
   EXPECT_GT(report.abc.runs, 0u);
   EXPECT_EQ(report.abc.failed, report.abc.runs);
+  EXPECT_THROW(simplify(life_cell(), silent), Error);  // content with everything, and no circuit
+}
+
+TEST(ExternalTool, AFolderIsNoProgramAndAnEmptyPartOfThePathIsHere) {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder / "first/tool");
+  std::filesystem::create_directories(folder / "second");
+  test::write_file(folder / "second/tool", "#!/bin/sh\nexit 7\n");
+  test::write_file(folder / "second/text", "no program\n");
+  std::filesystem::permissions(folder / "second/tool", std::filesystem::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", ((folder / "first") + ":" + (folder / "second")).c_str(), 1);
+  EXPECT_EQ(find_program("tool"), folder / "second/tool");
+  EXPECT_EQ(find_program(folder / "first/tool"), "");
+  EXPECT_EQ(find_program("text"), "");
+  EXPECT_EQ(run_program({find_program("tool")}, 30), 7);
+  setenv("PATH", ("::" + path).c_str(), 1);
+  EXPECT_EQ(find_program("tool"), "");
+  setenv("PATH", path.c_str(), 1);
+}
+
+TEST(ExternalTool, FilesInMemoryAreReadAndWrittenAndSlowProgramsAreStopped) {
+  const MemoryFile in("some text\n"), out;
+  EXPECT_EQ(run_program({"/bin/sh", "-c", "cat " + in.path() + " " + in.path() + " > " + out.path()}, 30, {&in, &out}),
+            0);
+  EXPECT_EQ(out.content(), "some text\nsome text\n");
+  EXPECT_NE(run_program({"/bin/sh", "-c", "cat " + in.path()}, 30), 0);  // it was not shared
+  EXPECT_EQ(run_program({"/bin/sleep", "1000"}, 0.05), -1);
+  EXPECT_NE(run_program({"/no/such/program"}, 30), 0);
 }
 
 }  // namespace
