@@ -59,10 +59,13 @@ void add_option(CLI::App& app, const Field& field) {
       return [field, value](std::int64_t) { set_from_flag(field, value ? "true" : "false"); };
     };
     const bool on = field.text() == "true";
+    // A flag takes no value: "--quiet=no" would turn it on.
     app.add_flag_function(
-        flags_of(field), set(true),
-        on ? fmt::format("{} (the default; --no-{} turns it off)", field.help(), field.name()) : field.help());
-    if (on) app.add_flag_function("--no-" + field.name(), set(false))->group("");  // the help above names it
+           flags_of(field), set(true),
+           on ? fmt::format("{} (the default; --no-{} turns it off)", field.help(), field.name()) : field.help())
+        ->disable_flag_override();
+    if (on)  // the help above names it
+      app.add_flag_function("--no-" + field.name(), set(false))->disable_flag_override()->group("");
     return;
   }
   app.add_option_function<std::string>(

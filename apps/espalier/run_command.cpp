@@ -11,6 +11,7 @@
 #include "base/pattern.hpp"
 #include "base/rle.hpp"
 #include "commands.hpp"
+#include "espalier/error.hpp"
 #include "interrupt.hpp"
 #include "model_argument.hpp"
 #include "output.hpp"
@@ -111,7 +112,10 @@ SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model,
 class Stage {
  public:
   Stage(const RunFlags& f, const LatticeModel& model)
-      : f_(f), model_(model), live_(!f.quiet && !f.json && isatty(STDOUT_FILENO)) {}
+      : f_(f),
+        model_(model),
+        piped_(f.gif == "-" || f.png == "-"),
+        live_(!f.quiet && !f.json && !piped_ && isatty(STDOUT_FILENO)) {}
 
   void show(const BoardState& state, bool last) {
     const Image image = f_.channels ? view_channels(state) : view_board(model_, state);
@@ -123,23 +127,27 @@ class Stage {
       std::fflush(stdout);
       drawn_ = true;
       if (!last) std::this_thread::sleep_for(std::chrono::milliseconds(1000 / f_.fps));
-    } else if (last && !f_.json && !f_.quiet) {
+    } else if (last && !f_.json && !f_.quiet && !piped_) {
       fmt::print("{}", draw_in_terminal(view_board(model_, state)));
     }
-    if (last && !f_.png.empty()) write_png(f_.png, enlarge(image, scale(image)));
-    if (last && !f_.gif.empty()) write_gif(f_.gif, frames_, {1000 / f_.fps, 1500, 0});
+    if (last && !f_.png.empty()) write_picture(f_.png, encode_png(enlarge(image, scale(image))));
+    if (last && !f_.gif.empty()) write_picture(f_.gif, encode_gif(frames_, {1000 / f_.fps, 1500, 0}));
   }
   // Every step is shown when someone looks; otherwise only what is written.
   bool every_step() const { return live_ || !f_.gif.empty(); }
   bool live() const { return live_; }
+  bool has_pictures() const { return !f_.gif.empty() || !f_.png.empty(); }
 
  private:
+  static void write_picture(const std::string& path, const std::vector<std::byte>& bytes) {
+    write_output(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
   int scale(const Image& image) const {
     return f_.scale > 0 ? f_.scale : std::max(1, 384 / std::max(image.width, image.height));
   }
   const RunFlags& f_;
   const LatticeModel& model_;
-  bool live_, drawn_ = false;
+  bool piped_, live_, drawn_ = false;  // piped: a picture is what goes to standard output
   std::vector<Image> frames_;
 };
 
@@ -163,6 +171,8 @@ void check_pictures(const RunFlags& f) {
   check_output("--gif", f.gif, {f.model, f.start});
   check_output("--png", f.png, {f.model, f.start});
   if (!f.gif.empty() && f.gif == f.png) throw UsageError("--png", fmt::format("got {}, where the GIF goes", f.png));
+  if (f.json && (f.gif == "-" || f.png == "-"))
+    throw UsageError("--json", "got a picture for standard output too, expected one thing");
   if (f.channels && f.gif.empty() && f.png.empty())
     throw UsageError("--channels", "got no picture to show them in, expected --gif or --png");
 }
@@ -174,12 +184,14 @@ int run(const RunFlags& f) {
   int height = 0, width = 0;
   parse_size(f, model, height, width);
   const std::uint64_t steps = f.steps ? f.steps : model.goal().view(model.rollout()).steps;
-  const ThreadPool pool(f.threads);
+  ThreadPool pool(f.threads);
   const BoardState start = f.start.empty() ? model.start(height, width, f.seed)
                                            : place(read_start(f.start), model.channels(), height, width);
   const SimulatorOptions options = simulator_options(f, model, start, steps);
   const auto stepper = make_stepper(model, start, options, f.soft);
-  const StopFlag& stop = interrupt_flag();
+  const StopFlag& stop = interrupt_flag();  // until here a signal ends the program at once: nothing has begun
+  // A soft step of a large board takes seconds, and one that is left off leaves the board as it was.
+  if (f.soft) pool.watch(&stop);
   Stage stage(f, model);
   const double began = seconds_now();
   // Long runs are shown in at most kMaxFrames frames.
@@ -192,12 +204,17 @@ int run(const RunFlags& f) {
     const std::uint64_t shown = std::min(done + stride, steps);
     while (done < shown && !stop.raised()) {
       const std::uint64_t now = portion.next(shown - done);
-      stepper->advance(now, pool);
-      done += now;
+      try {
+        stepper->advance(now, pool);
+        done += now;
+      } catch (const Cancelled&) {
+        break;
+      }
       if (done < steps && seconds_now() - began > kPatience) progress.update(done, "steps");
     }
     progress.clear();
-    stage.show(stepper->state(), done == steps || stop.raised());
+    if (!stop.raised() || stage.live() || stage.has_pictures())
+      stage.show(stepper->state(), done == steps || stop.raised());
   }
   if (f.json) {
     const BoardState state = stepper->state();
@@ -234,8 +251,8 @@ Command run_command() {
   o.add("damage", f->damage, "hold a rectangle at 0: TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]");
   o.add("reset", f->reset, "clear a random square of this side after every step", 0, kMaxSide);
   o.add("soft", f->soft, "soft gates as trained instead of the hard circuit");
-  o.add("gif", f->gif, "write the run as an animated GIF").metavar("FILE");
-  o.add("png", f->png, "write the last board as a PNG").metavar("FILE");
+  o.add("gif", f->gif, "write the run as an animated GIF; - is standard output").metavar("FILE");
+  o.add("png", f->png, "write the last board as a PNG; - is standard output").metavar("FILE");
   o.add("scale", f->scale, "pixels per cell in pictures (0: so that the picture is near 384)", 0, 64);
   o.add("channels", f->channels, "pictures show a sheet of all channels");
   o.add("fps", f->fps, "steps per second in terminal and GIF", 1, 100);

@@ -37,6 +37,11 @@ TEST(Program, ListShowsEveryTaskInOneLine) {
                     "pattern ", "rule ", "boards ", "simplify ", "table "});
 }
 
+TEST(Program, AFlagWithAValueIsWrongUsage) {
+  for (const char* flag : {"--signature=\xff", "--json=no", "--json=99999999999999999999"})
+    expect_one_line(run({"bench", flag}), 2, {"--help"});
+}
+
 TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   const std::string program = ESPALIER_PROGRAM;
@@ -106,6 +111,41 @@ TEST(Run, CtrlCIsHeardDuringALongRun) {
   const Ended e = program.wait();
   EXPECT_EQ(e.exit_code, 130);
   EXPECT_LT(e.json().at("steps"), 1'000'000'000);
+}
+
+// While the board is set up, while a soft step is made, and between steps.
+TEST(Run, TermIsHeardWhateverALargeBoardIsDoing) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"train", "checkerboard-small", "--train-steps", "2", "--quiet", "--out", folder / "run"}).exit_code,
+            0);
+  for (const Arguments& more : {Arguments{}, {"--json"}, {"--soft"}})
+    for (const int milliseconds : {30, 600, 2500}) {
+      Arguments arguments{"run", folder / "run", "--size", "4096", "--steps", "1000000", "--quiet"};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      Running program(arguments);
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+      program.send(SIGTERM);
+      for (int i = 0; i < 1500 && !program.ended(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      EXPECT_TRUE(program.ended()) << milliseconds << " ms: not heard";
+      program.send(SIGKILL);
+      const Ended e = program.wait();
+      EXPECT_TRUE(e.exit_code == 130 || e.signal == SIGTERM) << e.exit_code << ", " << e.signal;
+    }
+}
+
+TEST(Run, APictureGoesToStandardOutputAlone) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"train", "checkerboard-small", "--train-steps", "2", "--quiet", "--out", folder / "run"}).exit_code,
+            0);
+  const Surroundings here{.folder = folder.path()};
+  for (const char* kind : {"--png", "--gif"}) {
+    const Ended piped = run({"run", folder / "run", "--steps", "2", kind, "-"}, here);
+    EXPECT_EQ(piped.exit_code, 0) << piped.err;
+    ASSERT_EQ(run({"run", folder / "run", "--steps", "2", "--quiet", kind, folder / "file"}).exit_code, 0);
+    EXPECT_EQ(piped.out, text_of(folder / "file")) << kind;
+    expect_one_line(run({"run", folder / "run", "--json", kind, "-"}, here), 2, {"--json"});
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "-"));
 }
 
 TEST(Models, ChangedOnDiskAreRefused) {

@@ -1,7 +1,10 @@
 // Lattice models run and looked at.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "espalier/error.hpp"
 #include "models/lattice/lattice_model.hpp"
 #include "netlist/fire_mask.hpp"
 
@@ -13,16 +16,23 @@ class HardStepper : public Stepper {
   HardStepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options)
       : board_(start.height, start.width, start.channels),
         simulator_(model.quick_cell(), start.height, start.width, options) {
+    // Row by row: a board may have 2^24 cells.
     for (int c = 0; c < start.channels; ++c)
-      for (int y = 0; y < start.height; ++y)
-        for (int x = 0; x < start.width; ++x) board_.set(y, x, c, start.at(c, y, x) >= 0.5f);
+      for (int y = 0; y < start.height; ++y) {
+        std::uint64_t* words = board_.row(y, c);
+        const float* values = &start.values[start.index(c, y, 0)];
+        for (int x = 0; x < start.width; ++x) words[x / 64] |= std::uint64_t{values[x] >= 0.5f} << (x % 64);
+      }
   }
   void advance(std::uint64_t steps, const ThreadPool& pool) override { simulator_.run(board_, steps, pool); }
   BoardState state() const override {
     BoardState s(board_.channels(), static_cast<int>(board_.height()), static_cast<int>(board_.width()));
     for (int c = 0; c < s.channels; ++c)
-      for (int y = 0; y < s.height; ++y)
-        for (int x = 0; x < s.width; ++x) s.at(c, y, x) = board_.get(y, x, c);
+      for (int y = 0; y < s.height; ++y) {
+        const std::uint64_t* words = board_.row(y, c);
+        float* values = &s.values[s.index(c, y, 0)];
+        for (int x = 0; x < s.width; ++x) values[x] = static_cast<float>(words[x / 64] >> (x % 64) & 1);
+      }
     return s;
   }
 
@@ -76,6 +86,12 @@ class SoftStepper : public Stepper {
 
 std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, const BoardState& start,
                                       const SimulatorOptions& options, bool soft) {
+  if (start.height < 1 || start.width < 1 || start.channels != model.channels() ||
+      start.values.size() != start.index(start.channels, 0, 0))
+    fail("run model",
+         fmt::format("{} values for {} channels of {} x {}", start.values.size(), start.channels, start.height,
+                     start.width),
+         fmt::format("a whole board of {} channels", model.channels()));
   if (soft) return std::make_unique<SoftStepper>(model, start, options);
   return std::make_unique<HardStepper>(model, start, options);
 }
