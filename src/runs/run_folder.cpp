@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kConfig = "config.json";
+constexpr const char* kNextConfig = "config-next.json";  // of a run that is about to replace the one that is there
 constexpr const char* kMetrics = "metrics.csv";
 constexpr const char* kCheckpoint = "checkpoint.safetensors";
 constexpr const char* kPrevious = "checkpoint-previous.safetensors";
@@ -45,8 +46,14 @@ int try_lock(int descriptor) {
   return ::fcntl(descriptor, F_SETLK, &whole) == 0 ? 0 : errno;
 }
 
+void remove_file(const std::string& path) {
+  std::error_code error;
+  fs::remove(path, error);
+  if (error) fail_errno("remove file", path, error.value());
+}
+
 void remove_made(const std::string& path) {
-  for (const char* name : kMade) fs::remove(path + "/" + name);
+  for (const char* name : kMade) remove_file(path + "/" + name);
 }
 
 // Seeds of an older run in the same folder. What is not ours stays, and its folder with it.
@@ -55,10 +62,26 @@ void remove_seeds(const std::string& path) {
     const std::string name = entry.path().filename().string(), inner = entry.path().string();
     if (!entry.is_directory() || !name.starts_with("seed-") || !RunFolder::holds_run(inner)) continue;
     remove_made(inner);
-    fs::remove(inner + "/" + kConfig);  // last: as long as it is there, the folder is known as a run
+    remove_file(inner + "/" + kNextConfig);
+    remove_file(inner + "/" + kConfig);  // last: as long as it is there, the folder is known as a run
     std::error_code not_empty;
     fs::remove(entry.path(), not_empty);
   }
+}
+
+// What is to replace a run is written down first, so that a disk that is full loses nothing; from then on the folder
+// belongs to the new run, and whoever opens it next does what a kill left undone.
+void finish_replacing(const std::string& path) {
+  const std::string config = read_text(path + "/" + kNextConfig, 1 << 24);
+  remove_made(path);
+  remove_seeds(path);
+  write_atomically(path + "/" + kConfig, std::string_view(config));
+  remove_file(path + "/" + kNextConfig);
+}
+
+bool is_being_replaced(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path + "/" + kNextConfig, ignored);
 }
 
 }  // namespace
@@ -99,7 +122,7 @@ RunFolder::RunFolder(std::string path, std::string config, std::shared_ptr<Folde
 
 bool RunFolder::holds_run(const std::string& path) {
   std::error_code ignored;
-  return fs::exists(path + "/" + kConfig, ignored);
+  return fs::exists(path + "/" + kConfig, ignored) || is_being_replaced(path);
 }
 
 std::string RunFolder::seed_folder(const std::string& path, std::uint64_t seed) {
@@ -120,11 +143,12 @@ RunFolder RunFolder::create(const std::string& path, const std::string& config, 
              "choose another folder, or write among them by force");
   auto held = lock == Lock::kTake ? std::make_shared<FolderLock>(path) : nullptr;
   RunFolder run(path, config, std::move(held));
-  // First what may fail (a full or read-only disk), then the removal of the old run: nothing is lost early. A kill in
-  // between leaves a checkpoint of the old run, which is refused by its config hash.
-  write_atomically(run.file(kConfig), std::string_view(config));
-  remove_made(path);
-  remove_seeds(path);
+  if (force) {
+    write_atomically(run.file(kNextConfig), std::string_view(config));
+    finish_replacing(path);
+  } else {
+    write_atomically(run.file(kConfig), std::string_view(config));
+  }
   return run;
 }
 
@@ -133,6 +157,7 @@ RunFolder RunFolder::open(const std::string& path, Lock lock) {
   if (!holds_run(path)) fail("resume", fmt::format("{}, which has no config.json", path), "the folder of a run");
   auto held = lock == Lock::kTake ? std::make_shared<FolderLock>(path) : nullptr;
   remove_stale_temporaries(path);  // what a kill in the middle of a write left behind
+  if (is_being_replaced(path)) finish_replacing(path);
   return RunFolder(path, read_text(path + "/" + kConfig, 1 << 24), std::move(held));
 }
 

@@ -68,6 +68,25 @@ TEST(RunFolder, ForceRemovesTheRunAndNothingElse) {
   EXPECT_EQ(read_text(temp / "notes.txt"), "mine");
 }
 
+TEST(RunFolder, AReplacementThatWasKilledIsFinishedByWhoeverOpensItNext) {
+  for (const bool removed : {false, true}) {
+    const TempFolder temp;
+    create(temp.path(), "old");
+    for (const char* name : {"checkpoint.safetensors", "model.safetensors", "metrics.csv"})
+      if (!removed) std::ofstream(temp / name) << "old";
+    RunFolder::create(temp / "seed-1", "old", false, Lock::kNone);
+    std::ofstream(temp / "config-next.json") << "new";  // all that a kill let --force do, or more
+    if (removed) fs::remove(temp / "config.json");
+    EXPECT_THROW(create(temp.path(), "third"), Error);
+    const RunFolder folder = RunFolder::open(temp.path(), Lock::kTake);
+    EXPECT_EQ(folder.config(), "new");
+    EXPECT_EQ(read_text(temp / "config.json"), "new");
+    EXPECT_EQ(folder.checkpoint(), std::nullopt);
+    for (const char* name : {"config-next.json", "model.safetensors", "metrics.csv", "seed-1"})
+      EXPECT_FALSE(fs::exists(temp / name)) << name;
+  }
+}
+
 TEST(RunFolder, ForceRemovesSeedsThatAreRunsAndNothingElse) {
   const TempFolder temp;
   create(temp.path(), "config");
