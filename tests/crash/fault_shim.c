@@ -4,11 +4,13 @@
 //   FAULT_KIND=kill | enospc | eio | short   (short: a write that writes half of its bytes, then works again)
 //   FAULT_COUNT=FILE  where the number of calls is written at the end
 //   FAULT_PREFIX=DIR  only calls on files below this folder count (by their real path)
+//   FAULT_THREADS=n   the n-th thread and all after it cannot be started, as under a limit on processes
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -126,6 +128,13 @@ int remove(const char* path) {
 int mkdir(const char* path, mode_t mode) {
   FAIL_IF_STRUCK(below_prefix(path));
   return REAL(mkdir)(path, mode);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument) {
+  static long threads;
+  const long first = atol(setting("FAULT_THREADS"));
+  if (first > 0 && __sync_add_and_fetch(&threads, 1) >= first) return EAGAIN;
+  return REAL(pthread_create)(thread, attributes, start, argument);
 }
 
 __attribute__((destructor)) static void report(void) {
