@@ -52,6 +52,12 @@ void remove_file(const std::string& path) {
   if (error) fail_errno("remove file", path, error.value());
 }
 
+void move_file(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) fail_errno("write file", to, error.value());
+}
+
 void remove_made(const std::string& path) {
   for (const char* name : kMade) remove_file(path + "/" + name);
 }
@@ -168,7 +174,8 @@ void RunFolder::replace_config(const std::string& config) {
 
 void RunFolder::append_metrics(const TrainState& state) const {
   std::string text;
-  if (!fs::exists(file(kMetrics))) {
+  std::error_code missing;
+  if (const auto size = fs::file_size(file(kMetrics), missing); missing || size == 0) {
     text = "step,seconds,loss,score,validation_loss,solved";
     for (const auto& [name, value] : state.last.extra) text += "," + name;
     text += "\n";
@@ -223,10 +230,9 @@ void RunFolder::trim_metrics(std::uint64_t step) const {
     if (!found) tail.resize(end == std::string::npos ? tail.size() : end + 1);
     if (tail.size() > (std::size_t{1} << 24)) fail("resume", path, "lines of a readable length");
   }
-  if (keep == info.st_size) return;
-  if (keep == 0)
-    fs::remove(path);
-  else if (::ftruncate(descriptor, keep) != 0)
+  if (keep == 0)  // also when a kill came between making the file and its first line
+    remove_file(path);
+  else if (keep != info.st_size && ::ftruncate(descriptor, keep) != 0)
     fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be cut");
 }
 
@@ -237,10 +243,10 @@ void RunFolder::write_checkpoint(const SafetensorsFile& checkpoint) const {
   std::error_code ignored;
   fs::remove(before, ignored);
   fs::create_hard_link(now, before, ignored);  // none at the first checkpoint
-  fs::rename(next, now);
+  move_file(next, now);
 }
 
-void RunFolder::drop_checkpoint() const { fs::rename(file(kPrevious), file(kCheckpoint)); }
+void RunFolder::drop_checkpoint() const { move_file(file(kPrevious), file(kCheckpoint)); }
 
 std::optional<std::string> RunFolder::checkpoint() const {
   return fs::exists(file(kCheckpoint)) ? std::optional(file(kCheckpoint)) : std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -30,6 +31,18 @@ TEST(Error, LongTextsAreCutBetweenCharacters) {
   });
   EXPECT_LT(message.size(), 500u);
   EXPECT_NE(message.find("é..., expected less"), std::string::npos);
+}
+
+TEST(Text, TheFirstByteThatIsNotUtf8IsFound) {
+  constexpr std::size_t kNone = std::string_view::npos;
+  for (const char* good : {"", "plain", "gr\xc3\xb6\xc3\x9f", "\xe2\x82\xac", "\xed\x9f\xbf\xee\x80\x80",
+                           "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+    EXPECT_EQ(find_invalid_utf8(good), kNone) << good;
+  for (const char* bad : {"\xff", "\x80", "\xc3", "\xc3(", "\xc0\xaf", "\xc1\xbf", "\xe2\x82", "\xe0\x9f\xbf",
+                          "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80"}) {
+    EXPECT_EQ(find_invalid_utf8(bad), 0u);
+    EXPECT_EQ(find_invalid_utf8(std::string("ab") + bad + "c"), 2u);
+  }
 }
 
 TEST(Error, CancelledIsNotAnError) {

@@ -5,7 +5,7 @@ what comes of it with an undisturbed run.
 Training: for every scenario and every n the n-th call that changes a file below the run's folder is (a) preceded by
 SIGKILL, or (b) fails with ENOSPC or EIO, or (c) writes only half of its bytes; in a new run, in one that replaces an older
 one (--force), and in one that is resumed. Afterwards the run is resumed (or started anew when it had not begun), must end
-with exit code 0 and the hash of the undisturbed run. Single bits of checkpoints are flipped, and runs killed at random
+with exit code 0, the hash and the metrics of the undisturbed run. Single bits of checkpoints are flipped, and runs killed at random
 moments until there were a thousand kills.
 Commands that write files: struck in the same way, over files that exist; each must be whole afterwards, the old one or the
 new one, and exit code 0 means all are new.
@@ -28,7 +28,7 @@ SMALL = "--small" in sys.argv
 MINUTES = float(sys.argv[sys.argv.index("--minutes") + 1]) if "--minutes" in sys.argv else 0
 TIMEOUT = 120
 MIN_KILLS = 1000
-problems, counts = [], {}
+problems, counts, metrics = [], {}, {}
 
 CSV = "a,b,kind\n" + "".join(f"{i % 7},{(i * 5) % 11},{'odd' if i % 2 else 'even'}\n" for i in range(60))
 COMMON = ["--quiet", "--json", "--threads", "1", "--checkpoint-every", "7"]
@@ -77,6 +77,12 @@ def start(scenario, out, *more):
     return ["train", *SCENARIOS[scenario], "--out", str(out), *COMMON, *more]
 
 
+def metrics_of(out):
+    """The lines of metrics.csv, of every seed, without the column that tells the time."""
+    return {str(path.relative_to(out)): [line.split(",")[:1] + line.split(",")[2:] for line in path.read_text().splitlines()]
+            for path in out.rglob("metrics.csv")}
+
+
 def finish(scenario, out, expected, what, old_hash=None):
     """Resume until done, or begin when there is no run yet; the hash must be the expected one, or that of the whole old run
     when it was not replaced yet."""
@@ -87,6 +93,8 @@ def finish(scenario, out, expected, what, old_hash=None):
         problem(f"{what}: resume exits with {result.returncode}: {result.stderr.decode(errors='replace').strip()[:300]}")
     elif hash_of(result) not in (expected, old_hash):
         problem(f"{what}: {hash_of(result)} instead of {expected}")
+    elif hash_of(result) == expected and metrics_of(out) != metrics[scenario]:
+        problem(f"{what}: metrics.csv differs")
 
 
 def calls_of(arguments, out, hashed=True):
@@ -127,6 +135,7 @@ def strike_everywhere(scenario, kinds, every, force=False):
 
     prepare()
     total, expected = calls_of(start(scenario, out, *more), out)
+    metrics[scenario] = metrics_of(out)
     for kind in kinds:
         for n in range(1, total + 1, every):
             prepare()
@@ -142,6 +151,7 @@ def half_done(scenario):
     out = FOLDER / f"half-{scenario}"
     fresh(out)
     total, expected = calls_of(start(scenario, out), out)
+    metrics[scenario] = metrics_of(out)
     fresh(out)
     call(start(scenario, out), LD_PRELOAD=SHIM, FAULT_AT=str(total * 3 // 4), FAULT_KIND="kill", FAULT_PREFIX=str(out))
     return out, expected
@@ -251,6 +261,7 @@ def kill_at_random(scenario, rng):
     out = FOLDER / f"random-{scenario}"
     fresh(out)
     expected = hash_of(call(start(scenario, out)))
+    metrics[scenario] = metrics_of(out)
     fresh(out)
     arguments = start(scenario, out)
     for _ in range(50):
@@ -264,7 +275,7 @@ def kill_at_random(scenario, rng):
             if (out / "config.json").exists():
                 arguments = ["train", "--resume", str(out), *COMMON]
             continue
-        if process.returncode != 0 or json.loads(text)["weights_hash"] != expected:
+        if process.returncode != 0 or json.loads(text)["weights_hash"] != expected or metrics_of(out) != metrics[scenario]:
             problem(f"{scenario}: after random kills exit {process.returncode}, {text[:200]!r}, expected {expected}")
         return
     finish(scenario, out, expected, f"{scenario} after fifty kills")

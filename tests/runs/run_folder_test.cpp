@@ -227,6 +227,19 @@ TEST(Metrics, AreCutBackToTheCheckpoint) {
   folder.trim_metrics(3);  // nothing to cut
 }
 
+TEST(Metrics, AKillBeforeOrInTheFirstLineLeavesAHeaderToBeWritten) {
+  for (const char* left : {"", "step,sec", "step,seconds,loss"}) {
+    const TempFolder temp;
+    Toy toy;
+    toy.trainer.evaluate();
+    const RunFolder folder = create(temp.path(), "config");
+    std::ofstream(temp / "metrics.csv") << left;
+    folder.trim_metrics(0);
+    folder.append_metrics(toy.trainer.state());
+    EXPECT_TRUE(read_text(temp / "metrics.csv").starts_with("step,seconds,loss,score,")) << left;
+  }
+}
+
 TEST(Metrics, ALongFileIsCutFromItsEnd) {
   const TempFolder temp;
   const RunFolder folder = create(temp.path(), "config");
