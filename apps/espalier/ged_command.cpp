@@ -1,19 +1,29 @@
-// espalier ged A B: the edit distance of two graphs.
+// espalier ged A B: the edit distance of two graphs, or of many pairs of graphs from folders or a list.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/files.hpp"
 #include "commands.hpp"
+#include "espalier/error.hpp"
 #include "espalier/graph.hpp"
+#include "models/dag/table_data.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 
 namespace espalier::app {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct GedFlags {
-  std::string first, second, costs;
-  double budget = 10;
-  bool edits = false, json = false;
+  std::string first, second, pairs, costs, out;
+  std::uint64_t budget = 100'000;
+  int threads = 0;
+  bool edits = false, json = false, quiet = false;
 };
 
 const char* kind_name(EditKind kind) {
@@ -41,35 +51,134 @@ Json to_json(const EditDistanceReport& r, double similarity) {
           {"mapping", r.mapping},   {"edits", edits},   {"searched", r.searched}, {"wl_similarity", similarity}};
 }
 
+void one_pair(const GedFlags& f, const EditDistanceOptions& options) {
+  const LabelledGraph a = read_graph(f.first), b = read_graph(f.second);
+  const EditDistanceReport r = edit_distance(a, b, options);
+  const double similarity = wl_similarity(a, b);
+  if (f.json) {
+    write_output(f.out, json_text(to_json(r, similarity)));
+    return;
+  }
+  std::string text = r.exact ? fmt::format("distance {:g} (exact)\n", r.distance)
+                             : fmt::format("distance between {:g} and {:g}\n", r.lower, r.upper);
+  text += fmt::format("Weisfeiler-Lehman similarity {:.4f}\n", similarity);
+  if (f.edits)
+    for (const GraphEdit& e : r.edits) text += fmt::format("  {:<6g} {}\n", e.cost, to_text(e));
+  write_output(f.out, text);
+}
+
+// --- Many pairs.
+
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+// The graph files of a folder in the order of their names; a file stands for itself.
+std::vector<std::string> graphs_of(const std::string& path) {
+  if (!fs::is_directory(path)) return {path};
+  std::vector<std::string> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const std::string ending = entry.path().extension().string();
+    if (entry.is_regular_file() && (ending == ".json" || ending == ".gxl" || ending == ".xml"))
+      files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  if (files.empty()) fail("ged", fmt::format("{} without a graph", path), "a folder of .json, .gxl or .xml files");
+  return files;
+}
+
+Names pairs_of(const GedFlags& f) {
+  Names names;
+  if (!f.pairs.empty()) {
+    const CsvTable table = parse_csv(read_text(f.pairs), f.pairs);
+    const std::size_t first = table.column("first"), second = table.column("second");
+    const fs::path folder = fs::path(f.pairs).parent_path();
+    for (const auto& row : table.rows)
+      names.emplace_back((folder / row[first]).string(), (folder / row[second]).string());
+    return names;
+  }
+  const std::vector<std::string> a = graphs_of(f.first);
+  if (f.second.empty()) {
+    for (std::size_t i = 0; i < a.size(); ++i)
+      for (std::size_t j = i + 1; j < a.size(); ++j) names.emplace_back(a[i], a[j]);
+    return names;
+  }
+  for (const std::string& x : a)
+    for (const std::string& y : graphs_of(f.second)) names.emplace_back(x, y);
+  return names;
+}
+
+void many_pairs(const GedFlags& f, const EditDistanceOptions& options) {
+  check_output("-o", f.out, {f.pairs});
+  const Names names = pairs_of(f);
+  std::map<std::string, LabelledGraph> graphs;  // every file is read once
+  for (const auto& [first, second] : names)
+    for (const std::string& name : {first, second})
+      if (!graphs.contains(name)) graphs.emplace(name, read_graph(name));
+  constexpr std::size_t kBlock = 256;  // pairs between two looks at the clock
+  const ThreadPool pool(f.threads);
+  Progress progress(f.quiet, names.size());
+  Json rows = Json::array();
+  std::string text = "first,second,distance,lower,upper,exact,searched\n";
+  std::size_t exact = 0;
+  for (std::size_t begin = 0; begin < names.size(); begin += kBlock) {
+    std::vector<GraphPair> block;
+    for (std::size_t i = begin; i < std::min(names.size(), begin + kBlock); ++i)
+      block.push_back({&graphs.at(names[i].first), &graphs.at(names[i].second)});
+    const std::vector<EditDistanceReport> reports = edit_distances(block, options, pool);
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      const EditDistanceReport& r = reports[i];
+      const auto& [first, second] = names[begin + i];
+      exact += r.exact;
+      if (f.json)
+        rows.push_back({{"first", first},
+                        {"second", second},
+                        {"distance", r.distance},
+                        {"lower", r.lower},
+                        {"upper", r.upper},
+                        {"exact", r.exact},
+                        {"searched", r.searched}});
+      else
+        text += fmt::format("{},{},{:g},{:g},{:g},{},{}\n", csv_cell(first), csv_cell(second), r.distance, r.lower,
+                            r.upper, r.exact, r.searched);
+    }
+    progress.update(begin + reports.size(), fmt::format("{} exact", exact));
+  }
+  progress.clear();
+  if (f.json) text = json_text({{"pairs", rows}, {"exact", exact}});
+  write_output(f.out, text);
+}
+
 void ged(const GedFlags& f) {
   EditDistanceOptions options;
   options.costs = edit_costs_from(f.costs);
-  options.max_seconds = f.budget;
-  const LabelledGraph a = read_graph(f.first), b = read_graph(f.second);
-  const EditDistanceReport r = f.budget > 0 ? edit_distance(a, b, options) : edit_bounds(a, b, options.costs);
-  const double similarity = wl_similarity(a, b);
-  if (f.json) {
-    print_json(to_json(r, similarity));
-    return;
-  }
-  if (r.exact)
-    fmt::print("distance {:g} (exact)\n", r.distance);
-  else
-    fmt::print("distance between {:g} and {:g}\n", r.lower, r.upper);
-  fmt::print("Weisfeiler-Lehman similarity {:.4f}\n", similarity);
-  if (f.edits)
-    for (const GraphEdit& e : r.edits) fmt::print("  {:<6g} {}\n", e.cost, to_text(e));
+  options.max_nodes = f.budget;
+  if (!f.pairs.empty() && !f.first.empty())
+    throw UsageError("ged", "got both --pairs and a graph, expected one of them");
+  if (f.pairs.empty() && f.first.empty())
+    throw UsageError("ged", "got no graph, expected two, or a folder, or --pairs");
+  const bool many = !f.pairs.empty() || fs::is_directory(f.first) || fs::is_directory(f.second);
+  if (!many && f.second.empty()) throw UsageError("ged", fmt::format("got {} alone, expected a second graph", f.first));
+  if (many && f.edits) throw UsageError("--edits", "only for two graphs");
+  check_output("-o", f.out, {f.first, f.second});
+  many ? many_pairs(f, options) : one_pair(f, options);
 }
 
 }  // namespace
 
 Command ged_command() {
   const auto f = std::make_shared<GedFlags>();
-  Command command{"ged", "the edit distance of two graphs (JSON or GXL files)"};
-  command.arguments = {{"first", &f->first, "a graph"}, {"second", &f->second, "another"}};
-  command.options.add("exact-budget", f->budget, "seconds for the exact search; 0 = bounds only", 0, 1e9).metavar("S");
+  Command command{"ged", "the edit distance of two graphs (JSON or GXL files), or of many pairs as CSV"};
+  command.arguments = {{"first", &f->first, "a graph, or a folder of graphs", false},
+                       {"second", &f->second, "another; a folder alone: all pairs within it", false}};
+  command.options.add("pairs", f->pairs, "pairs from a CSV file with the columns first and second").metavar("FILE");
+  command.options
+      .add("exact-budget", f->budget, "search nodes per pair for the exact search; 0 = bounds only", 0,
+           1.8446744073709552e19)
+      .metavar("N");
   command.options.add("costs", f->costs, "e.g. node-insert=1,edge-substitute=0.5; what is not named costs 1");
   command.options.add("edits", f->edits, "list the edits");
+  command.options.add("out", f->out, "write here instead of to standard output").alias("o").metavar("FILE");
+  add_threads(command.options, f->threads);
+  command.options.add("quiet", f->quiet, "no progress on standard error");
   add_json(command.options, f->json);
   command.keeps = f;
   command.run = [f] {

@@ -11,7 +11,9 @@ namespace espalier::app {
 
 namespace fs = std::filesystem;
 
-void print_json(const Json& json) { fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
+std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+void print_json(const Json& json) { fmt::print("{}", json_text(json)); }
 
 Json json_of(const Facts& facts) {
   Json all = Json::object();
@@ -44,6 +46,13 @@ bool is_stream(const std::string& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored) || fs::is_directory(path, ignored)) return false;
   return path.starts_with("/dev/") || path.starts_with("/proc/") || !fs::is_regular_file(path, ignored);
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
 }
 
 void check_output(const std::string& option, const std::string& path, std::initializer_list<std::string> inputs) {

@@ -14,6 +14,7 @@ namespace espalier::app {
 using Json = nlohmann::json;
 
 // One line; text that is not UTF-8 is shown with replacement characters.
+std::string json_text(const Json& json);
 void print_json(const Json& json);
 // Dots in names nest.
 Json json_of(const Facts& facts);
@@ -28,6 +29,9 @@ void note(fmt::format_string<Args...> format, Args&&... args) {
 void write_output(const std::string& path, const std::string& text);
 
 bool is_stream(const std::string& path);  // a device, a pipe or a link to one: nothing can be beside it
+
+// As a cell of a CSV file: in quotes where it must be.
+std::string csv_cell(const std::string& text);
 
 // Before any work: the folder of a file that is going to be written is there and may be written to, and the file is
 // none of those that are read. Devices and pipes pass.

@@ -19,19 +19,12 @@ struct PredictFlags {
   int threads = 0;
 };
 
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 // One line: the class (and its softmax probabilities), or the number in the target's own unit.
 std::string line_of(const TableSchema& schema, std::span<const float> y, bool probabilities) {
   if (!schema.classifies())
     return fmt::format("{:.6g}", static_cast<double>(y[0]) * schema.target.deviation + schema.target.mean);
   const auto best = std::max_element(y.begin(), y.end());
-  std::string line = cell(schema.target.words[static_cast<std::size_t>(best - y.begin())]);
+  std::string line = csv_cell(schema.target.words[static_cast<std::size_t>(best - y.begin())]);
   if (!probabilities) return line;
   double sum = 0;
   for (const float x : y) sum += std::exp(static_cast<double>(x - *best));
@@ -50,9 +43,10 @@ int predict(const PredictFlags& f) {
   const ThreadPool pool(f.threads);
   const std::span<const float> y = model->network().forward(x, rows.size(), pool);
   const std::size_t width = schema.num_outputs();
-  std::string text = cell(schema.target.name);
+  std::string text = csv_cell(schema.target.name);
   if (f.probabilities && schema.classifies())
-    for (const std::string& word : schema.target.words) text += fmt::format(",{}", cell(fmt::format("p({})", word)));
+    for (const std::string& word : schema.target.words)
+      text += fmt::format(",{}", csv_cell(fmt::format("p({})", word)));
   text += "\n";
   for (std::size_t r = 0; r < rows.size(); ++r)
     text += line_of(schema, y.subspan(r * width, width), f.probabilities) + "\n";

@@ -102,7 +102,9 @@ struct LabelledGraph {
 
 // {"directed": false, "nodes": [...], "edges": [...]}
 // A node is a label ("C", 7) or {"id": ..., "label": ...}; without ids nodes are numbered from 0. An edge is
-// [from, to], [from, to, label] or {"from": ..., "to": ..., "label": ...}. Labels may be missing.
+// [from, to], [from, to, label] or {"from": ..., "to": ..., "label": ...}. Labels may be missing. The node-link form of
+// networkx is read too: "links" or "edges" of {"source", "target", "label"}; its "multigraph" must be false. Other keys
+// are Errors, except those of "graph", which belong to the graph as a whole.
 LabelledGraph graph_from_json(std::string_view text, const std::string& what);
 std::string graph_to_json(const LabelledGraph& graph);
 
@@ -125,8 +127,8 @@ EditCosts edit_costs_from(std::string_view text);
 
 struct EditDistanceOptions {
   EditCosts costs = {};
-  std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max();  // of the search tree
-  double max_seconds = std::numeric_limits<double>::infinity();
+  std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max();  // of the search tree; the same everywhere
+  double max_seconds = std::numeric_limits<double>::infinity();         // results then depend on the clock
 };
 
 enum class EditKind { kInsertNode, kDeleteNode, kSubstituteNode, kInsertEdge, kDeleteEdge, kSubstituteEdge };
@@ -138,6 +140,7 @@ struct GraphEdit {
   std::int32_t second = -1, second_to = -1;  // the same in the second graph
   std::string before, after;                 // labels
   double cost = 0;
+  bool directed = false;
 };
 std::string to_text(const GraphEdit& edit);
 
@@ -150,10 +153,12 @@ struct EditDistanceReport {
   std::uint64_t searched = 0;         // nodes of the search tree
 };
 
-// Both graphs must be directed or both undirected.
+// Both graphs must be directed or both undirected. Graphs of more than 128 nodes are not searched and get bounds, and
+// those of more than about 500 nodes get bounds in about linear time, whatever the budget.
 EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b,
                                  const EditDistanceOptions& options = {});
-// One assignment problem: quick for thousands of nodes. `lower` and `upper` bracket the distance.
+// One assignment problem, O(n^3): a second for two thousand nodes; beyond 25 million pairs of nodes labels are counted
+// and a mapping grown instead. `lower` and `upper` bracket the distance.
 EditDistanceReport edit_bounds(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs = {});
 // Many pairs in parallel.
 struct GraphPair {

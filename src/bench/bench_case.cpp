@@ -40,6 +40,7 @@ const BenchList& all_bench_cases() {
     add_lattice_scaling_bench(list);
     add_circuit_bench(list);
     add_graph_bench(list);
+    add_edit_bench(list);
     add_train_bench(list);
     return list;
   }();

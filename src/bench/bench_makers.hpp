@@ -8,6 +8,7 @@ namespace espalier {
 void add_train_bench(BenchList& cases);
 void add_circuit_bench(BenchList& cases);
 void add_graph_bench(BenchList& cases);
+void add_edit_bench(BenchList& cases);
 void add_lattice_bench(BenchList& cases);
 void add_lattice_scaling_bench(BenchList& cases);
 

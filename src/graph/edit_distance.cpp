@@ -94,6 +94,7 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
     edges_b.erase(found);
   }
   for (const auto& [ends, e] : edges_b) insert_edge(*e);
+  for (GraphEdit& edit : edits) edit.directed = a.directed;
   return edits;
 }
 
@@ -110,9 +111,11 @@ EditDistanceReport make_report(const LabelledGraph& a, const LabelledGraph& b, c
   return r;
 }
 
-EditSearchResult bounds_of(const EditProblem& p) {
+// The assignment problem where there are at most so many pairs of nodes; else what can be had in about linear time.
+EditSearchResult bounds_of(const EditProblem& p, std::size_t max_pairs) {
   EditSearchResult r;
-  r.lower = assignment_bound(p, r.mapping);
+  const bool assign = p.a.size == 0 || p.b.size <= max_pairs / p.a.size;
+  r.lower = assign ? assignment_bound(p, r.mapping) : quick_bound(p, r.mapping);
   if (p.grain > 0) r.lower = std::ceil((r.lower - kSlack) / p.grain) * p.grain;
   r.upper = improve_mapping(p, r.mapping, p.mapping_cost(r.mapping));
   return r;
@@ -122,14 +125,16 @@ EditSearchResult bounds_of(const EditProblem& p) {
 
 EditDistanceReport edit_bounds(const LabelledGraph& a, const LabelledGraph& b, const EditCosts& costs) {
   const EditProblem p(a, b, costs);
-  return make_report(a, b, costs, bounds_of(p));
+  constexpr std::size_t kMaxPairs = 25'000'000;  // beyond, an assignment would take minutes
+  return make_report(a, b, costs, bounds_of(p, kMaxPairs));
 }
 
 EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b, const EditDistanceOptions& options) {
   if (!(options.max_seconds >= 0))
     fail("edit distance", fmt::format("a budget of {} seconds", options.max_seconds), "0 or more");
   const EditProblem p(a, b, options.costs);
-  EditSearchResult found = bounds_of(p);
+  constexpr std::size_t kMaxPairs = 512 * 512;  // an assignment of some milliseconds, whatever the budget
+  EditSearchResult found = bounds_of(p, kMaxPairs);
   if (std::max(p.a.size, p.b.size) <= kMaxSearchNodes)
     found = edit_search(p, std::move(found.mapping), found.upper, found.lower, options);
   return make_report(a, b, options.costs, std::move(found));
@@ -147,16 +152,18 @@ std::vector<EditDistanceReport> edit_distances(std::span<const GraphPair> pairs,
 }
 
 std::string to_text(const GraphEdit& e) {
-  const auto edge = [](std::int32_t x, std::int32_t y) { return fmt::format("{} - {}", x, y); };
+  const auto edge = [&](std::int32_t x, std::int32_t y, const char* prime) {
+    return fmt::format("{}{} {} {}{}", x, prime, e.directed ? "->" : "-", y, prime);
+  };
   switch (e.kind) {
     case EditKind::kInsertNode: return fmt::format("insert node {}' \"{}\"", e.second, e.after);
     case EditKind::kDeleteNode: return fmt::format("delete node {} \"{}\"", e.first, e.before);
     case EditKind::kSubstituteNode:
       return fmt::format("relabel node {} \"{}\" as \"{}\" ({}')", e.first, e.before, e.after, e.second);
-    case EditKind::kInsertEdge: return fmt::format("insert edge {}' \"{}\"", edge(e.second, e.second_to), e.after);
-    case EditKind::kDeleteEdge: return fmt::format("delete edge {} \"{}\"", edge(e.first, e.first_to), e.before);
+    case EditKind::kInsertEdge: return fmt::format("insert edge {} \"{}\"", edge(e.second, e.second_to, "'"), e.after);
+    case EditKind::kDeleteEdge: return fmt::format("delete edge {} \"{}\"", edge(e.first, e.first_to, ""), e.before);
     case EditKind::kSubstituteEdge:
-      return fmt::format("relabel edge {} \"{}\" as \"{}\"", edge(e.first, e.first_to), e.before, e.after);
+      return fmt::format("relabel edge {} \"{}\" as \"{}\"", edge(e.first, e.first_to, ""), e.before, e.after);
   }
   return {};
 }

@@ -1,5 +1,5 @@
 // What the edit distance is computed with: a pair of graphs with labels as numbers, the cost of what a node mapping
-// does, the assignment problem, and the search.
+// does, bounds for whole graphs, and the search.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +30,8 @@ struct EditProblem {
 
   EditProblem(const LabelledGraph& first, const LabelledGraph& second, const EditCosts& edit_costs);
 
-  double node_cost(std::size_t i, std::size_t j) const {
-    return a.labels[i] == b.labels[j] ? 0 : std::min(costs.node_substitute, costs.node_insert + costs.node_delete);
-  }
+  double node_cost(std::size_t i, std::size_t j) const { return a.labels[i] == b.labels[j] ? 0 : node_substitute(); }
+  double node_substitute() const { return std::min(costs.node_substitute, costs.node_insert + costs.node_delete); }
   // One possible edge against another; 0 is no edge.
   double edge_cost(std::int32_t first, std::int32_t second) const {
     if (first == second) return 0;
@@ -42,31 +41,28 @@ struct EditProblem {
   }
   double edge_substitute() const { return std::min(costs.edge_substitute, costs.edge_insert + costs.edge_delete); }
 
-  // Cheapest change of one multiset of edge labels (sorted) into another.
-  double multiset_cost(const std::vector<std::int32_t>& x, const std::vector<std::int32_t>& y) const;
+  // Cheapest change of one multiset of labels (sorted) into another.
+  static double multiset_cost(const std::vector<std::int32_t>& x, const std::vector<std::int32_t>& y, double substitute,
+                              double remove, double insert);
+  double multiset_cost(const std::vector<std::int32_t>& x, const std::vector<std::int32_t>& y) const {
+    return multiset_cost(x, y, edge_substitute(), costs.edge_delete, costs.edge_insert);  // of edges
+  }
 
   // Exact cost of a whole mapping (-1 = deleted); what is not hit is inserted.
   double mapping_cost(const std::vector<std::int32_t>& mapping) const;
+
+  // The way back: the second graph into the first, at the same distances.
+  EditProblem turned() const;
 };
+// A mapping the other way round, onto a graph of so many nodes.
+std::vector<std::int32_t> turned(const std::vector<std::int32_t>& mapping, std::size_t images);
 
-// The assignment problem, rows to columns, by shortest augmenting paths (Jonker and Volgenant, 1987). Work space is
-// kept from call to call.
-class AssignmentSolver {
- public:
-  // Least cost over matchings in which any row and column may stay alone, at cost 0: so positive entries are
-  // never used. cost [rows][columns]; entries above 0 are taken as 0.
-  double solve(const double* cost, std::size_t rows, std::size_t columns, std::vector<std::int32_t>& column_of);
-
- private:
-  void solve_wide(std::size_t rows, std::size_t columns);
-
-  std::vector<double> matrix_, u_, v_, least_;
-  std::vector<std::int32_t> row_of_, way_;
-  std::vector<char> used_;
-};
-
-// The root's assignment problem: a lower bound of the distance and the mapping it suggests.
+// One assignment problem over all pairs of nodes, O(n^3): a lower bound of the distance and the mapping it suggests.
 double assignment_bound(const EditProblem& problem, std::vector<std::int32_t>& mapping);
+
+// About linear in nodes and edges: labels are counted for the lower bound; the mapping grows along edges from nodes
+// that look alike.
+double quick_bound(const EditProblem& problem, std::vector<std::int32_t>& mapping);
 
 // Exchanges of two images, and of an image for a free node, while they help; small graphs only.
 double improve_mapping(const EditProblem& problem, std::vector<std::int32_t>& mapping, double cost);
@@ -75,10 +71,9 @@ struct EditSearchResult {
   std::vector<std::int32_t> mapping;  // the best known
   double upper = 0;                   // its cost
   double lower = 0;                   // nothing is cheaper than this
-  std::uint64_t searched = 0;
+  std::uint64_t searched = 0;         // states whose bound was computed
 };
 
-// Branch and bound over node mappings, depth first.
 // Graphs of at most this many nodes are searched; larger ones keep the bounds they come with.
 inline constexpr std::size_t kMaxSearchNodes = 128;
 

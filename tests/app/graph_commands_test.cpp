@@ -179,6 +179,53 @@ TEST(Ged, DistanceOfJsonAndGxlWithEditsAndCosts) {
   EXPECT_GE(bounds.at("upper"), 2);
 }
 
+TEST(Ged, EditsOfDirectedGraphsHaveArrows) {
+  const TempFolder folder;
+  write(folder / "a.json", R"({"directed": true, "nodes": ["A", "B", "C"], "edges": [[1, 0, "x"], [1, 2, "y"]]})");
+  write(folder / "b.json", R"({"directed": true, "nodes": ["A", "B", "C"], "edges": [[1, 2, "y"], [2, 0, "z"]]})");
+  const Ended e = run({"ged", folder / "a.json", folder / "b.json", "--edits"});
+  EXPECT_TRUE(has(e.out, "delete edge 1 -> 0 \"x\"")) << e.out;
+  EXPECT_TRUE(has(e.out, "insert edge 2' -> 0' \"z\"")) << e.out;
+}
+
+TEST(Ged, FoldersAndListsOfPairsAsCsvAndJson) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder / "some");
+  const auto path_of = [](int nodes) {
+    nlohmann::json j{{"nodes", std::vector<std::string>(static_cast<std::size_t>(nodes), "C")},
+                     {"links", nlohmann::json::array()}};
+    for (int i = 1; i < nodes; ++i) j["links"].push_back({{"source", i - 1}, {"target", i}});
+    return j.dump();
+  };
+  for (int i = 1; i <= 3; ++i) write(folder / ("some/" + std::to_string(i) + ".json"), path_of(i));
+  write(folder / "some/readme.txt", "not a graph");
+  const std::string one = folder / "some/1.json", two = folder / "some/2.json", three = folder / "some/3.json";
+  const std::string header = "first,second,distance,lower,upper,exact,searched\n";
+  const auto row = [](const std::string& a, const std::string& b, int d) {
+    return a + "," + b + "," + std::to_string(d) + "," + std::to_string(d) + "," + std::to_string(d) + ",true,0\n";
+  };
+  const Ended all = run({"ged", folder / "some"});
+  EXPECT_EQ(all.out, header + row(one, two, 2) + row(one, three, 4) + row(two, three, 2)) << all.err;
+  EXPECT_TRUE(has(all.err, "3/3")) << all.err;  // progress
+  EXPECT_EQ(run({"ged", folder / "some", "--threads", "1", "--quiet"}).out, all.out);
+  const Ended against = run({"ged", folder / "some", three, "--quiet", "-o", folder / "out.csv"});
+  EXPECT_EQ(against.out + against.err, "");
+  EXPECT_EQ(text_of(folder / "out.csv"), header + row(one, three, 4) + row(two, three, 2) + row(three, three, 0));
+  write(folder / "pairs.csv", "second,first\nsome/1.json,some/3.json\n" + two + "," + two + "\n");
+  const auto j = run({"ged", "--pairs", folder / "pairs.csv", "--json", "--quiet"}).json();
+  EXPECT_EQ(j.at("exact"), 2);
+  EXPECT_EQ(j.at("pairs")[0].at("distance"), 4);
+  EXPECT_EQ(j.at("pairs")[1].at("second"), two);
+  expect_one_line(run({"ged", "--pairs", folder / "pairs.csv", one}), 2, {"--pairs"});
+  expect_one_line(run({"ged"}), 2, {"no graph"});
+  expect_one_line(run({"ged", one}), 2, {"second graph"});
+  expect_one_line(run({"ged", folder / "some", "--edits"}), 2, {"--edits"});
+  write(folder / "pairs.csv", "first,other\na,b\n");
+  expect_one_line(run({"ged", "--pairs", folder / "pairs.csv"}), 1, {"second"});
+  std::filesystem::create_directory(folder / "empty");
+  expect_one_line(run({"ged", folder / "empty"}), 1, {"empty", ".gxl"});
+}
+
 TEST(Ged, EmptyAndOneNodeGraphsWork) {
   const TempFolder folder;
   write(folder / "none.json", R"({"directed": false, "nodes": [], "edges": []})");
@@ -198,6 +245,11 @@ TEST(Ged, MistakesAreOneLineWithTheirPlace) {
   json_error(R"({"nodes": ["A"], "edges": [[0, 7]]})", {"7"});
   json_error(R"({"nodes": 3, "edges": []})", {"nodes"});
   json_error("", {"bad.json"});
+  json_error(R"({"nodes": ["A"], "vertices": []})", {"vertices", "bad.json"});
+  json_error(R"({"nodes": [{"id": 1, "lable": "A"}]})", {"lable", "did you mean label"});
+  json_error(R"({"nodes": ["A", "B"], "links": [{"source": 0, "target": 1, "weight": 2}]})", {"weight", "edge 0"});
+  json_error(R"({"nodes": ["A", "B"], "links": [], "edges": []})", {"both"});
+  json_error(R"({"multigraph": true, "nodes": []})", {"multigraph"});
   write(folder / "bad.gxl", "<gxl><graph edgemode=\"undirected\"><node id=\"a\"></graph></gxl>");
   expect_one_line(run({"ged", folder / "bad.gxl", f.b}), 1, {"bad.gxl", "byte 49"});
   write(folder / "edge.gxl",

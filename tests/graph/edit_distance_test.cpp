@@ -230,8 +230,21 @@ TEST(LabelledGraph, JsonThereAndBackAndItsMistakes) {
   for (const char* bad : {"", "{", "[]", "{}", R"({"nodes": 3})", R"({"nodes": ["A"], "edges": 3})",
                           R"({"nodes": ["A"], "edges": [[0]]})", R"({"nodes": ["A"], "edges": [[0, 1]]})",
                           R"({"nodes": ["A", "B"], "edges": [[0, 1], [1, 0]]})", R"({"nodes": [{"id": 1}, {"id": 1}]})",
-                          R"({"nodes": [[1]]})", R"({"directed": 1, "nodes": []})"})
+                          R"({"nodes": [[1]]})", R"({"directed": 1, "nodes": []})", R"({"nodes": [], "egdes": []})",
+                          R"({"nodes": [], "multigraph": true})", R"({"nodes": [], "links": [], "edges": []})"})
     EXPECT_THROW(graph_from_json(bad, "test"), Error) << bad;
+}
+
+TEST(LabelledGraph, NodeLinkJsonOfNetworkxHasItsEdges) {
+  const char* head = R"({"directed": false, "multigraph": false, "graph": {"name": "g"},
+                         "nodes": [{"label": "C", "id": 0}, {"label": "N", "id": "b"}], )";
+  for (const char* key : {"links", "edges"}) {
+    const std::string edges = std::string("\"") + key + R"(": [{"label": "1", "source": 0, "target": "b"}]})";
+    const LabelledGraph g = graph_from_json(head + edges, "test");
+    ASSERT_EQ(g.edges.size(), 1u);
+    EXPECT_EQ(g.edges[0].to, 1u);
+    EXPECT_EQ(g.edges[0].label, "1");
+  }
 }
 
 TEST(LabelledGraph, GxlAndItsMistakes) {

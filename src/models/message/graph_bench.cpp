@@ -1,4 +1,4 @@
-// The bench cases of the graph room: DagNN, message passing, the simplify task, edit distance.
+// The bench cases of the graph room: DagNN, message passing, the simplify task.
 #include <algorithm>
 #include <memory>
 
@@ -65,20 +65,6 @@ AlignedVector<float> numbers(std::size_t count, std::uint64_t seed) {
   return x;
 }
 
-LabelledGraph bench_labelled(std::uint64_t seed, std::uint32_t nodes, double edges_a_node) {
-  const Random random(seed, Purpose::kData);
-  LabelledGraph g;
-  std::uint64_t draw = 0;
-  for (std::uint32_t i = 0; i < nodes; ++i)
-    g.labels.push_back(std::string(1, static_cast<char>('A' + random.choice(draw++, 4))));
-  const double density = 2 * edges_a_node / (nodes - 1.0);
-  for (std::uint32_t i = 0; i < nodes; ++i)
-    for (std::uint32_t j = i + 1; j < nodes; ++j)
-      if (static_cast<double>(random.uniform(draw++)) < density)
-        g.edges.push_back({i, j, random.coin(draw++) ? "s" : "d"});
-  return g;
-}
-
 constexpr std::size_t kDagNodes = 10'000, kDagEdges = 200'000, kDagLanes = 256;
 
 struct DagWork {
@@ -143,32 +129,6 @@ BenchBody prepare_message(bool hub) {
           }};
 }
 
-BenchBody prepare_exact() {
-  constexpr std::uint64_t kPairs = 100;
-  auto graphs = std::make_shared<std::vector<LabelledGraph>>();
-  for (std::uint64_t i = 0; i < 2 * kPairs; ++i) graphs->push_back(bench_labelled(i, 10, 1.5));
-  const auto distances = [graphs](const ThreadPool& pool) {
-    std::vector<GraphPair> pairs;
-    for (std::size_t i = 0; i < graphs->size(); i += 2) pairs.push_back({&(*graphs)[i], &(*graphs)[i + 1]});
-    std::vector<double> values;
-    for (const EditDistanceReport& r : edit_distances(pairs, {}, pool)) values.push_back(r.distance);
-    return values;
-  };
-  return {[distances](const ThreadPool& pool) { distances(pool); },
-          [distances](const ThreadPool& pool) { return Hasher().add(std::span<const double>(distances(pool))).hex(); }};
-}
-
-BenchBody prepare_bounds() {
-  auto a = std::make_shared<LabelledGraph>(bench_labelled(1, 1000, 3));
-  auto b = std::make_shared<LabelledGraph>(bench_labelled(2, 1000, 3));
-  return {[a, b](const ThreadPool&) { edit_bounds(*a, *b); },
-          [a, b](const ThreadPool&) {
-            const EditDistanceReport r = edit_bounds(*a, *b);
-            const double both[] = {r.lower, r.upper};
-            return Hasher().add(std::span<const double>(both)).hex();
-          }};
-}
-
 }  // namespace
 
 void add_graph_bench(BenchList& cases) {
@@ -187,8 +147,6 @@ void add_graph_bench(BenchList& cases) {
       "simplify",
       {{"train-examples", "4000"}, {"validation-examples", "1"}, {"test-examples", "0"}, {"deep-examples", "0"}});
   cases.push_back({"graph/simplify", "expressions/s", 128, 0, 0, [simplify] { return training_body(simplify); }});
-  cases.push_back({"graph/ged-exact-10", "pairs/s", 100, 0, 0, prepare_exact});
-  cases.push_back({"graph/ged-bounds-1000", "pairs/s", 1, 0, 0, prepare_bounds});
 }
 
 }  // namespace espalier
