@@ -8,6 +8,7 @@
 #include <set>
 
 #include "espalier/error.hpp"
+#include "espalier/graph.hpp"
 #include "models/message/rewrite_model.hpp"
 #include "models/message/simplify_objective.hpp"
 #include "runs/checkpoint.hpp"
@@ -57,6 +58,30 @@ TEST(Simplify, AnyThreadCountGivesTheSameBits) {
     if (threads == 1) expected = hash;
     EXPECT_EQ(hash, expected) << threads;
   }
+}
+
+// The column of the metrics, against distances one by one; the same bits for any number of threads.
+TEST(Simplify, EveryEvaluationHasTheMeanEditDistanceToWhatWasExpected) {
+  const Oversubscribe more_threads_than_cores;
+  SimplifyObjective objective(small_options(), 3);
+  const auto distance_of = [](const Evaluation& e) {
+    for (const auto& [name, value] : e.extra)
+      if (name == "edit_distance") return value;
+    return -1.0;
+  };
+  double expected = 0;
+  const SimplifyData& data = objective.data();
+  const std::vector<Rewritten> outputs = rewrite_all(objective.net(), data.validation, 64, false, calling_thread());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto graph = [](const Expression& e) { return graph_of_expression(as_tree(e)); };
+    const EditDistanceReport r =
+        edit_distance(graph(outputs[i].last), graph(normal_form(data.validation[i], data.words)));
+    ASSERT_TRUE(r.exact);
+    expected += r.distance / static_cast<double>(outputs.size());
+  }
+  EXPECT_GT(expected, 0);
+  for (const int threads : kThreadCounts)
+    EXPECT_DOUBLE_EQ(distance_of(objective.evaluate(ThreadPool(threads))), expected) << threads;
 }
 
 TEST(Simplify, ResumedEqualsUnbroken) {

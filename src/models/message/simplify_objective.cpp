@@ -23,9 +23,10 @@ constexpr std::size_t kSlots = 16;
 constexpr std::size_t kMaxPasses = 64;
 constexpr double kNodeNs = 5000;  // one node, forward and backward
 
-constexpr std::uint64_t kEditBudget = 500;  // search nodes per pair: results may not depend on the clock
-constexpr std::size_t kSearchNodes = 12;    // larger graphs get their upper bound at once
-constexpr std::size_t kMaxPairs = 200;      // the first wrong answers stand for all of them
+// Of one edit distance, in search nodes times pairs of graph nodes: results may not depend on the clock. A hundred
+// search nodes for two graphs of 16 nodes, none for two of 160.
+constexpr std::uint64_t kEditWork = 25'600;
+constexpr std::size_t kMaxPairs = 200;  // in the figures of the end the first wrong answers stand for all of them
 
 }  // namespace
 
@@ -70,7 +71,7 @@ SimplifyObjective::SimplifyObjective(const SimplifyTaskOptions& options, std::ui
     }
   }
   order_.resize(examples_.size());
-  for (const Expression& e : data_.validation) validation_normal_.push_back(to_text(normal_form(e, data_.words)));
+  for (const Expression& e : data_.validation) validation_normal_.push_back(normal_form(e, data_.words));
 }
 
 // Every epoch over the data is a new shuffle; batch numbers run on across epochs.
@@ -140,7 +141,7 @@ Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
   const auto rewritten = rewrite_all(net_, data_.validation, kMaxPasses, options_.data.share, pool);
   std::size_t right = 0, once = 0;
   for (std::size_t i = 0; i < rewritten.size(); ++i) {
-    right += to_text(rewritten[i].last) == validation_normal_[i];
+    right += to_text(rewritten[i].last) == to_text(validation_normal_[i]);
     once += to_text(rewritten[i].once) == to_text(simplify_pass(data_.validation[i], data_.words));
   }
   struct Sum {
@@ -168,7 +169,10 @@ Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
   e.score = static_cast<double>(right) / count;
   e.solved = right == rewritten.size();
   e.loss = sum.nodes > 0 ? sum.loss / sum.nodes : 0;
-  e.extra = {{"one_pass", static_cast<double>(once) / count}};
+  std::vector<std::pair<const Expression*, const Expression*>> pairs;
+  for (std::size_t i = 0; i < rewritten.size(); ++i) pairs.emplace_back(&rewritten[i].last, &validation_normal_[i]);
+  e.extra = {{"one_pass", static_cast<double>(once) / count},
+             {"edit_distance", sum_of_edit_distances(pairs, pool) / count}};
   return e;
 }
 
@@ -183,36 +187,37 @@ std::unique_ptr<Model> SimplifyObjective::snapshot(std::span<const float> weight
 
 // --- Figures for the end.
 
+double sum_of_edit_distances(std::span<const std::pair<const Expression*, const Expression*>> pairs,
+                             const ThreadPool& pool) {
+  return pool.reduce(
+      pairs.size(), 1, 1e5, 0.0,
+      [&](Chunk c) {
+        const auto& [found, expected] = pairs[c.index];
+        if (to_text(*found) == to_text(*expected)) return 0.0;
+        const LabelledGraph x = graph_of_expression(as_tree(*found)), y = graph_of_expression(as_tree(*expected));
+        const std::size_t size = std::max<std::size_t>(1, x.labels.size() * y.labels.size());
+        return edit_distance(x, y, {.max_nodes = kEditWork / size}).distance;
+      },
+      [](double& x, const double& y) { x += y; });
+}
+
 SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const Rewritten> outputs,
                              const Vocabulary& words, const ThreadPool& pool) {
   std::size_t once = 0, last = 0;
-  std::vector<LabelledGraph> graphs;
+  std::vector<Expression> expected;
+  for (const Expression& input : inputs) expected.push_back(normal_form(input, words));
+  std::vector<std::pair<const Expression*, const Expression*>> pairs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     once += to_text(outputs[i].once) == to_text(simplify_pass(inputs[i], words));
-    const Expression expected = normal_form(inputs[i], words);
-    if (to_text(outputs[i].last) == to_text(expected)) {
-      ++last;
-      continue;
-    }
-    if (graphs.size() == 2 * kMaxPairs) continue;
-    graphs.push_back(graph_of_expression(as_tree(outputs[i].last)));
-    graphs.push_back(graph_of_expression(as_tree(expected)));
+    const bool right = to_text(outputs[i].last) == to_text(expected[i]);
+    last += right;
+    if (!right && pairs.size() < kMaxPairs) pairs.emplace_back(&outputs[i].last, &expected[i]);
   }
-  const std::size_t pairs = graphs.size() / 2;
-  EditDistanceOptions options;
-  options.max_nodes = kEditBudget;
-  const double distance = pool.reduce(
-      pairs, 1, 1e6, 0.0,
-      [&](Chunk c) {
-        const LabelledGraph &x = graphs[2 * c.index], &y = graphs[2 * c.index + 1];
-        return std::max(x.labels.size(), y.labels.size()) > kSearchNodes ? edit_bounds(x, y).distance
-                                                                         : edit_distance(x, y, options).distance;
-      },
-      [](double& x, const double& y) { x += y; });
+  const double distance = sum_of_edit_distances(pairs, pool);
   const auto wrong = static_cast<double>(inputs.size() - last);
   const auto count = static_cast<double>(std::max<std::size_t>(1, inputs.size()));
   return {static_cast<double>(once) / count, static_cast<double>(last) / count,
-          pairs ? distance / static_cast<double>(pairs) * wrong / count : 0};
+          pairs.empty() ? 0 : distance / static_cast<double>(pairs.size()) * wrong / count};
 }
 
 namespace {

@@ -46,19 +46,23 @@ class SimplifyObjective : public Objective {
   SimplifyData data_;
   GraphTransformNet net_;
   std::size_t batch_size_;
-  std::vector<Example> examples_;               // of data_.train
-  std::vector<std::string> validation_normal_;  // what the engine says, as text
+  std::vector<Example> examples_;              // of data_.train
+  std::vector<Expression> validation_normal_;  // what the engine says
   GradientSlots slots_;
   ScratchPool<TransformState> states_;  // one per worker, so that it stays in the cache of its core
   std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> order_;
 };
 
+// Between what was found and what was expected, as trees: exact within a budget of search nodes, which is the smaller
+// the larger the graphs; else an upper bound.
+double sum_of_edit_distances(std::span<const std::pair<const Expression*, const Expression*>> pairs,
+                             const ThreadPool& pool);
+
 // How well predictions agree with the engine on one set.
 struct SimplifyScore {
   double one_pass = 0, fixed_point = 0;  // fraction exactly right
-  // Between the predicted and the expected last graph: exact for small graphs, an upper bound for large ones;
-  // of many wrong answers the first 200 stand for all.
+  // Between the predicted and the expected last graph; of many wrong answers the first 200 stand for all.
   double mean_edit_distance = 0;
 };
 // Predictions are compared as trees.
