@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/json.hpp"
 #include "commands.hpp"
@@ -24,23 +27,80 @@ Json meta_value(const std::string& text) {
   }
 }
 
-void print_table(const SafetensorsFile& file) {
-  for (const auto& [key, text] : file.metadata) {
-    const Json value = meta_value(text);
-    if (!value.is_object()) {
-      fmt::print("{:<14} {}\n", key, text);
+// "update.2" before "update.10": runs of digits count as numbers.
+bool in_natural_order(const std::string& a, const std::string& b) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (!digit(a[i]) || !digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i, ++j;
       continue;
     }
-    fmt::print("{}:\n", key);
-    for (const auto& [name, inner] : value.items()) fmt::print("  {:<20} {}\n", name, inner.dump());
+    std::size_t x = i, y = j;
+    while (x < a.size() && digit(a[x])) ++x;
+    while (y < b.size() && digit(b[y])) ++y;
+    const auto order = std::pair(x - i, a.substr(i, x - i)) <=> std::pair(y - j, b.substr(j, y - j));
+    if (order != 0) return order < 0;
+    i = x, j = y;
   }
+  return a.size() < b.size();
+}
+
+// Tensors of one shape that differ in the last number of their names alone are one line.
+void print_tensors(const SafetensorsFile& file) {
+  std::vector<std::string> names;
   std::size_t values = 0;
-  fmt::print("{} tensors:\n", file.tensors.size());
   for (const auto& [name, t] : file.tensors) {
-    fmt::print("  {:<28} {:<4} [{}]\n", name, dtype_name(t.type), fmt::join(t.shape, ", "));
+    names.push_back(name);
     values += t.bytes.size() / dtype_size(t.type);
   }
+  std::sort(names.begin(), names.end(), in_natural_order);
+  std::map<std::string, std::size_t> known;
+  std::vector<std::pair<std::string, std::vector<std::string>>> lines;  // dtype and shape, names
+  for (const std::string& name : names) {
+    const auto& t = file.tensors.at(name);
+    const std::string shape = fmt::format("{:<4} [{}]", dtype_name(t.type), fmt::join(t.shape, ", "));
+    const std::size_t last = name.find_last_of("0123456789");
+    const std::size_t first = name.find_last_not_of("0123456789", last) + 1;
+    const std::string kind = last == std::string::npos ? name : name.substr(0, first) + "#" + name.substr(last + 1);
+    const auto [at, fresh] = known.emplace(kind + " " + shape, lines.size());
+    if (fresh) lines.push_back({shape, {}});
+    lines[at->second].second.push_back(name);
+  }
+  fmt::print("{} tensors:\n", names.size());
+  for (const auto& [shape, members] : lines)
+    fmt::print("  {:<40} {}\n",
+               members.size() == 1 ? members.front() : fmt::format("{} .. {}", members.front(), members.back()), shape);
   fmt::print("{} values in all\n", values);
+}
+
+// "NAME:" and below it all entries, as many in a line as fit.
+void print_entries(const std::string& name, const Json& entries) {
+  constexpr std::size_t kWidth = 100;
+  fmt::print("{}:\n", name);
+  std::string line;
+  for (const auto& [key, value] : entries.items()) {
+    const std::string word = fmt::format("{}={}", key, value.is_string() ? value.get<std::string>() : value.dump());
+    if (!line.empty() && line.size() + word.size() > kWidth) fmt::print("{}\n", std::exchange(line, {}));
+    line += "  " + word;
+  }
+  fmt::print("{}\n", line);
+}
+
+void print_table(const SafetensorsFile& file) {
+  constexpr std::string_view kOption = "option.";
+  Json options = Json::object();
+  for (const auto& [key, text] : file.metadata) {
+    const Json value = meta_value(text);
+    if (key.starts_with(kOption))
+      options[key.substr(kOption.size())] = text;
+    else if (value.is_object())
+      print_entries(key, value);
+    else
+      fmt::print("{:<14} {}\n", key, text);
+  }
+  if (!options.empty()) print_entries("option", options);
+  print_tensors(file);
 }
 
 Json to_json(const SafetensorsFile& file) {

@@ -33,7 +33,7 @@ int rewrite_expression(const RewriteFlags& f) {
     if (f.check) j.update({{"expected", expected}, {"exact", right}});
     print_json(j);
   } else if (f.dot) {
-    for (std::size_t i = 0; i < passes.size(); ++i) fmt::print("{}", to_dot(passes[i], fmt::format("pass {}", i)));
+    fmt::print("{}", to_dot(passes));
   } else {
     for (std::size_t i = 0; i < passes.size(); ++i)
       fmt::print("{:>4}  {}\n", i, passes[i].nodes.empty() ? "(nothing left)" : to_text(passes[i]));
@@ -52,7 +52,7 @@ Command rewrite_command() {
       {"model", &f->model, "what `espalier train simplify` made: its run's folder or model.safetensors"},
       {"expression", &f->expression, "in prefix form, e.g. '(+ (* x 1) 0)'"}};
   command.options.add("max-passes", f->max_passes, "give up after this many", 1, 100000).alias("most-passes");
-  command.options.add("dot", f->dot, "print the graphs for graphviz instead");
+  command.options.add("dot", f->dot, "print all passes as one graph for graphviz instead");
   command.options.add("check", f->check, "compare with the exact engine; exit with 3 when they differ");
   add_json(command.options, f->json);
   command.keeps = f;

@@ -80,7 +80,15 @@ Pattern pattern_of(const Image& image) {
 
 Pattern parse_pattern_file(std::span<const std::byte> bytes, std::string_view what) {
   if (!bytes.empty() && bytes[0] == std::byte{0x89}) return pattern_of(decode_png(bytes, what));
-  return parse_pattern({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, what);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  // Pictures of other kinds are told by their first bytes, or they would be called text with a wrong letter.
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {{"\xFF\xD8\xFF", "a JPEG"}, {"GIF8", "a GIF"},
+                                                                       {"RIFF", "a WebP"},         {"BM", "a BMP"},
+                                                                       {"II*", "a TIFF"},          {"MM", "a TIFF"}};
+  for (const auto& [start, kind] : kOthers)
+    if (text.starts_with(start))
+      fail("read pattern", fmt::format("{}, {}", what, kind), "a PNG or an ASCII pattern", "save the picture as PNG");
+  return parse_pattern(text, what);
 }
 
 Pattern read_pattern(const std::string& path) {

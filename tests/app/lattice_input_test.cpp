@@ -13,12 +13,16 @@ struct Refused {
 TEST(LatticeInput, IsRefusedBeforeAnyWork) {
   const TempFolder folder;
   std::ofstream(folder / "letters.txt") << "..#\n.?.\n";
+  std::ofstream(folder / "photo.jpg") << "\xFF\xD8\xFF\xE0 and more";
+  std::ofstream(folder / "moving.gif") << "GIF89a";
   std::ofstream(folder / "ragged.txt") << "....\n..\n";
   const std::string letter = ESPALIER_SOURCE_DIR "/data/targets/letter-g-16.txt";
   const Refused all[] = {
       {{"pattern"}, 1, {"no target", "as target"}},
       {{"pattern", "--target", folder / "absent.txt"}, 1, {"absent.txt"}},
       {{"pattern", "--target", folder / "letters.txt"}, 1, {"'?'", "line 2, column 2"}},
+      {{"pattern", "--target", folder / "photo.jpg"}, 1, {"photo.jpg", "a JPEG", "as PNG"}},
+      {{"pattern", "--target", folder / "moving.gif"}, 1, {"a GIF"}},
       {{"pattern", "--target", folder / "ragged.txt"}, 1, {"line 2", "expected 4"}},
       {{"pattern", "--target", letter, "--height", "10", "--width", "10"}, 1, {"16 x 16", "10 x 10"}},
       {{"pattern", "--target", letter, "--channels", "2"}, 1, {"2 channels", "at least 3"}},

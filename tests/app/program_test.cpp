@@ -49,6 +49,14 @@ TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
   EXPECT_EQ(WEXITSTATUS(std::system((program + " trian >/dev/null 2>/dev/full").c_str())), 2);
 }
 
+TEST(Info, LayersAreInTheirOrderAndEqualOnesOneLine) {
+  const TempFolder folder;
+  run({"train", "life", "--seeds", "1", "--train-steps", "1", "--quiet", "--out", folder / "run"});
+  const std::string shown = run({"info", folder / "run"}).out;
+  expect_in(shown, {"update.0 .. update.16", "perceive.3", "update=128x17,64,32,16,8,4,2,1"});
+  EXPECT_LT(std::count(shown.begin(), shown.end(), '\n'), 60) << shown;
+}
+
 TEST(Info, TellsWhatIsInAModel) {
   const TempFolder folder;
   ASSERT_EQ(run({"train", "checkerboard-small", "--train-steps", "2", "--quiet", "--out", folder / "run"}).exit_code,

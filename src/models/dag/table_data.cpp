@@ -126,7 +126,21 @@ std::optional<double> number_in(const std::string& cell) {
   return value;
 }
 
-TableColumn fit_column(const CsvTable& table, std::size_t c, const std::vector<std::size_t>& rows, bool impute) {
+// Rows come shuffled and column by column: the first gap of the file is the one to name.
+void refuse_missing(const CsvTable& table, const std::vector<std::size_t>& columns) {
+  std::size_t count = 0;
+  std::string first;
+  for (std::size_t r = 0; r < table.rows.size(); ++r)
+    for (const std::size_t c : columns) {
+      if (!is_missing(table.rows[r][c])) continue;
+      if (count++ == 0) first = fmt::format("column \"{}\", line {}", table.header[c], table.lines[r]);
+    }
+  if (count > 0)
+    fail("table", fmt::format("a missing value in {}{}", first, count > 1 ? fmt::format(" ({} in all)", count) : ""),
+         "a value", "imputing puts the mean or the most frequent word of an input there");
+}
+
+TableColumn fit_column(const CsvTable& table, std::size_t c, const std::vector<std::size_t>& rows) {
   TableColumn column;
   column.name = table.header[c];
   double sum = 0, squares = 0;
@@ -134,12 +148,7 @@ TableColumn fit_column(const CsvTable& table, std::size_t c, const std::vector<s
   std::map<std::string, std::size_t> words;
   for (const std::size_t r : rows) {
     const std::string& cell = table.rows[r][c];
-    if (is_missing(cell)) {
-      if (!impute)
-        fail("table", fmt::format("a missing value in column \"{}\", line {}", column.name, table.lines[r]), "a value",
-             "imputing puts the mean or the most frequent word there");
-      continue;
-    }
+    if (is_missing(cell)) continue;
     ++words[cell];
     const std::optional<double> x = number_in(cell);
     if (!x) column.numeric = false;
@@ -166,11 +175,8 @@ TableColumn fit_column(const CsvTable& table, std::size_t c, const std::vector<s
 }
 
 // A cell as numbers, written from `out` on.
-void encode(const TableColumn& column, const std::string& cell, std::size_t line, bool impute, float* out) {
+void encode(const TableColumn& column, const std::string& cell, std::size_t line, float* out) {
   const bool missing = is_missing(cell);
-  if (missing && !impute)
-    fail("table", fmt::format("a missing value in column \"{}\", line {}", column.name, line), "a value",
-         "imputing puts the mean or the most frequent word there");
   if (column.numeric) {
     const std::optional<double> x = missing ? std::optional(column.mean) : number_in(cell);
     if (!x) fail("table", fmt::format("\"{}\" in column \"{}\", line {}", cell, column.name, line), "a number");
@@ -195,15 +201,19 @@ TableSchema TableSchema::fit(const CsvTable& table, const std::vector<std::size_
   schema.impute = impute;
   const std::size_t target_column = table.column(target);
   if (table.header.size() < 2) fail("table", "one column only", "a target and inputs");
+  std::vector<std::size_t> whole;  // columns without gaps
   for (std::size_t c = 0; c < table.header.size(); ++c)
-    if (c != target_column) schema.inputs.push_back(fit_column(table, c, rows, impute));
+    if (!impute || c == target_column) whole.push_back(c);
+  refuse_missing(table, whole);
+  for (std::size_t c = 0; c < table.header.size(); ++c)
+    if (c != target_column) schema.inputs.push_back(fit_column(table, c, rows));
   // Classes are those of the whole table, so that a rare one in the test rows has a number.
   std::vector<std::size_t> all(table.rows.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  const TableColumn everywhere = fit_column(table, target_column, all, false);
+  const TableColumn everywhere = fit_column(table, target_column, all);
   if (kind == "regress" && !everywhere.numeric)
     fail("table", fmt::format("words in the target \"{}\"", target), "numbers, to regress them");
-  schema.target = fit_column(table, target_column, rows, false);
+  schema.target = fit_column(table, target_column, rows);
   if (kind == "classify" || (kind == "auto" && !everywhere.numeric)) {
     std::map<std::string, std::size_t> words;
     for (const auto& row : table.rows) ++words[row[target_column]];
@@ -219,23 +229,26 @@ TableSchema TableSchema::fit(const CsvTable& table, const std::vector<std::size_
 std::vector<float> TableSchema::inputs_of(const CsvTable& table, const std::vector<std::size_t>& rows) const {
   const std::size_t width = num_inputs();
   std::vector<float> out(rows.size() * width);
+  std::vector<std::size_t> columns;
+  for (const TableColumn& column : inputs) columns.push_back(table.column(column.name));
+  if (!impute) refuse_missing(table, columns);
   std::size_t at = 0;
-  for (const TableColumn& column : inputs) {
-    const std::size_t c = table.column(column.name);
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
     for (std::size_t i = 0; i < rows.size(); ++i)
-      encode(column, table.rows[rows[i]][c], table.lines[rows[i]], impute, &out[i * width + at]);
-    at += column.width();
+      encode(inputs[k], table.rows[rows[i]][columns[k]], table.lines[rows[i]], &out[i * width + at]);
+    at += inputs[k].width();
   }
   return out;
 }
 
 std::vector<float> TableSchema::targets_of(const CsvTable& table, const std::vector<std::size_t>& rows) const {
   const std::size_t c = table.column(target.name);
+  refuse_missing(table, {c});
   std::vector<float> out(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string& cell = table.rows[rows[i]][c];
     if (target.numeric) {
-      encode(target, cell, table.lines[rows[i]], false, &out[i]);
+      encode(target, cell, table.lines[rows[i]], &out[i]);
       continue;
     }
     const auto found = std::lower_bound(target.words.begin(), target.words.end(), cell);

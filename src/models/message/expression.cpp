@@ -267,13 +267,17 @@ LabelledGraph graph_of_expression(const Expression& expression) {
   return graph;
 }
 
-std::string to_dot(const Expression& expression, std::string_view title) {
-  std::string dot = fmt::format("digraph \"{}\" {{\n  label=\"{}\";\n", title, title);
-  for (std::size_t i = 0; i < expression.nodes.size(); ++i) {
-    const ExpressionNode& n = expression.nodes[i];
-    dot += fmt::format("  n{} [label=\"{}\"];\n", i, n.label == kNegation ? "-" : n.label);
-    if (n.left >= 0) dot += fmt::format("  n{} -> n{} [label=\"left\"];\n", i, n.left);
-    if (n.right >= 0) dot += fmt::format("  n{} -> n{} [label=\"right\"];\n", i, n.right);
+std::string to_dot(std::span<const Expression> passes) {
+  std::string dot = "digraph passes {\n";
+  for (std::size_t p = 0; p < passes.size(); ++p) {
+    dot += fmt::format("  subgraph cluster_{} {{\n    label=\"pass {}\";\n", p, p);
+    for (std::size_t i = 0; i < passes[p].nodes.size(); ++i) {
+      const ExpressionNode& n = passes[p].nodes[i];
+      dot += fmt::format("    p{}n{} [label=\"{}\"];\n", p, i, n.label == kNegation ? "-" : n.label);
+      if (n.left >= 0) dot += fmt::format("    p{}n{} -> p{}n{} [label=\"left\"];\n", p, i, p, n.left);
+      if (n.right >= 0) dot += fmt::format("    p{}n{} -> p{}n{} [label=\"right\"];\n", p, i, p, n.right);
+    }
+    dot += "  }\n";
   }
   return dot + "}\n";
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,7 @@ Expression reachable(const std::vector<ExpressionNode>& nodes, std::int32_t root
 
 // Edges from operand to user, labelled left and right; "both" where one shared node is on both sides.
 LabelledGraph graph_of_expression(const Expression& expression);
-// Graphviz.
-std::string to_dot(const Expression& expression, std::string_view title);
+// One graph for Graphviz, every pass a cluster of it.
+std::string to_dot(std::span<const Expression> passes);
 
 }  // namespace espalier

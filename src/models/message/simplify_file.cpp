@@ -88,11 +88,12 @@ std::vector<Expression> read_simplify_lines(const std::string& text, const Vocab
       const std::string after = to_text(simplify_pass(e, words));
       if (after != json.at("output").get<std::string>())
         fail("simplify lines", fmt::format("line {}: output \"{}\"", number, json.at("output").get<std::string>()),
-             fmt::format("\"{}\"", after), "another vocabulary?");
+             fmt::format("\"{}\", as the rules of this task have it", after),
+             "a file gives expressions to learn from, not rules; `espalier data simplify` writes such files");
       inputs.push_back(std::move(e));
     } catch (const Json::exception&) {
-      fail("simplify lines", fmt::format("line {} without its texts and graphs", number),
-           "input, output and before, as `espalier data simplify` writes them");
+      fail("simplify lines", fmt::format("line {} with a field that is missing or of another kind", number),
+           "\"input\" and \"output\" as texts, \"before\" as a graph of \"nodes\" and \"edges\"");
     }
   }
   return inputs;
