@@ -1,21 +1,54 @@
-// espalier eval MODEL: the validation of a trained automaton and the trials of what it learned.
+// espalier eval MODEL: the validation of a trained automaton and the trials of what it learned; of a table model, how
+// well it predicts the rows of a CSV file.
+#include <cmath>
+#include <numeric>
+
 #include "base/clock.hpp"
 #include "commands.hpp"
 #include "model_argument.hpp"
+#include "models/dag/table_objective.hpp"
 #include "output.hpp"
 
 namespace espalier::app {
 namespace {
 
 struct EvalFlags {
-  std::string model;
+  std::string model, csv;
   int threads = 0;
   bool json = false, require_solved = false;
   TrialOptions trials;
 };
 
+int evaluate_table(const EvalFlags& f, const TableModel& model) {
+  if (f.csv.empty()) throw UsageError("eval", "got a table model alone, expected a CSV file with its target too");
+  const TableSchema& schema = model.schema();
+  const CsvTable table = read_csv(f.csv);
+  if (table.rows.empty()) fail("eval", fmt::format("{} without rows", f.csv), "one row or more");
+  std::vector<std::size_t> rows(table.rows.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  DagNN network = model.network();
+  const std::vector<float> x = schema.inputs_of(table, rows), y = schema.targets_of(table, rows);
+  const ThreadPool pool(f.threads);
+  const std::span<const float> outputs = network.forward(x, rows.size(), pool);
+  const double score = table_score(schema.classifies(), outputs, y);
+  const double loss = table_loss(schema.classifies(), outputs, y, nullptr);
+  const bool solved = score >= (schema.classifies() ? 1.0 : 0.9999);
+  const char* name = schema.classifies() ? "accuracy" : "r2";
+  if (f.json)
+    print_json({{"model", f.model}, {"rows", rows.size()}, {name, score}, {"loss", loss}, {"solved", solved}});
+  else if (schema.classifies())
+    fmt::print("{} of {} rows right ({:.2f} %), loss {:.6g}\n", std::llround(score * static_cast<double>(rows.size())),
+               rows.size(), 100 * score, loss);
+  else
+    fmt::print("R² {:.4f} over {} rows, loss {:.6g}\n", score, rows.size(), loss);
+  return f.require_solved && !solved ? kUnsolved : kDone;
+}
+
 int evaluate(const EvalFlags& f) {
   const double start = seconds_now();
+  const LoadedModel loaded = load_model(f.model);
+  if (const auto* table = dynamic_cast<const TableModel*>(loaded.model.get())) return evaluate_table(f, *table);
+  if (!f.csv.empty()) throw UsageError("eval", fmt::format("got {}, expected rows for a table model alone", f.csv));
   const auto model = load_lattice_model(f.model);
   const ThreadPool pool(f.threads);
   const std::vector<Trial> trials = run_trials(*model, f.trials, pool);
@@ -45,8 +78,11 @@ int evaluate(const EvalFlags& f) {
 
 Command eval_command() {
   const auto f = std::make_shared<EvalFlags>();
-  Command command{"eval", "validate a trained automaton and put it through the trials of what it learned"};
-  command.arguments = {{"model", &f->model, "a trained automaton: its run's folder or model.safetensors"}};
+  Command command{"eval",
+                  "validate a trained automaton and put it through its trials, or a table model on the rows of a file"};
+  command.arguments = {
+      {"model", &f->model, "a trained automaton or table model: its run's folder or model.safetensors"},
+      {"csv", &f->csv, "for a table model: rows with its columns and its target; - reads standard input", false}};
   command.options.add("seed", f->trials.seed, "seed of boards, updates and damage", 0, 1.8446744073709552e19);
   command.options.add("reset-steps", f->trials.reset_steps, "steps of the trial with a reset at every step", 1, 1e7);
   add_threads(command.options, f->threads);

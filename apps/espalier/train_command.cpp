@@ -166,7 +166,7 @@ void print_result(const Run& run, const RunReport& report) {
                  r.outcome, r.weights_hash);
   }
   fmt::print("{} seed {}: {} after {} steps in {} ({:.2f} ms per step)\n", run.config().task, best.seed,
-             best.solved ? "solved" : fmt::format("not solved, score {:.2f} %", 100 * best.score), best.steps,
+             best.solved ? "solved" : fmt::format("not solved, {}", best.score_text), best.steps,
              clock_text(report.seeds.size() > 1 ? report.seconds : best.seconds),
              best.steps > 0 ? best.seconds * 1e3 / static_cast<double>(best.steps) : 0.0);
   fmt::print("weights {}\nmodel   {}/model.safetensors\n", best.weights_hash, run.folder());

@@ -112,6 +112,7 @@ struct RunOptions {
 struct SeedReport {
   std::uint64_t seed = 0, steps = 0, best_step = 0;
   double loss = 0, score = 0, validation_loss = 0;  // the last two of the best evaluation
+  std::string score_text = {};                      // the score in the task's own words
   bool solved = false, started = false;
   std::string outcome = "waiting";  // running, finished, solved, hopeless, interrupted, failed
   double seconds = 0;

@@ -77,6 +77,8 @@ class Objective {
 
   // Figures for the end of training: test sets, baselines, gate counts. `best` is a snapshot of this objective.
   virtual Facts report(const Model& /*best*/, const ThreadPool& /*pool*/) const { return {}; }
+  // A score in words, where it is no fraction of right answers ("R² 0.9333").
+  virtual std::string score_text(double score) const;
 };
 
 struct TrainOptions {
@@ -109,7 +111,7 @@ const char* outcome_name(Outcome outcome);
 
 class Trainer {
  public:
-  Trainer(Objective& objective, const TrainOptions& options, const ThreadPool& pool);
+  Trainer(Objective& objective, const TrainOptions& options, const ThreadPool& pool = calling_thread());
 
   // Called after every step, with true when that step was evaluated; returning false ends the run.
   using Watcher = std::function<bool(const Trainer&, bool evaluated)>;

@@ -217,6 +217,7 @@ void Session::fill(SeedReport& report) const {
   report.best_step = s.best_step;
   report.loss = s.loss;
   report.score = s.best.score;
+  report.score_text = objective_->score_text(s.best.score);
   report.validation_loss = s.best.loss;
   report.solved = s.best.solved;
   report.seconds = s.seconds;

@@ -110,6 +110,8 @@ std::unique_ptr<Model> Trainer::best_model() const {
   return objective_.snapshot(state_.best_values, state_.best_state);
 }
 
+std::string Objective::score_text(double score) const { return fmt::format("score {:.2f} %", 100 * score); }
+
 Outcome Trainer::ended() const {
   if (options_.until_solved && state_.evaluated && state_.best.solved) return Outcome::kSolved;
   if (options_.patience && state_.evaluations_since_best >= options_.patience) return Outcome::kHopeless;

@@ -96,6 +96,7 @@ TEST(Rewrite, DotDrawsAGraphForEveryPass) {
   const Ended e = run({"rewrite", simplify_model(), "(+ x 0)", "--dot"});
   EXPECT_EQ(e.exit_code, 0) << e.err;
   EXPECT_EQ(e.out.rfind("digraph", 0), 0u) << e.out;
+  EXPECT_EQ(e.out.find("digraph", 1), std::string::npos) << e.out;  // one graph, as dot reads one
   EXPECT_TRUE(has(e.out, "pass 0")) << e.out;
   EXPECT_TRUE(has(e.out, "pass 1")) << e.out;
 }
@@ -130,6 +131,45 @@ TEST(Table, TextThatIsNotUtf8IsRefusedBeforeThereIsAFolder) {
         {"latin.csv", "UTF-8", "line "});
     EXPECT_FALSE(std::filesystem::exists(folder / "run"));
   }
+}
+
+TEST(Predict, RowsCanBeNamedAndComeFromStandardInput) {
+  const TempFolder folder;
+  write(folder / "new.csv", "name,colour,size\n\"x, y\",red,1.3\nz,blue,9.2\n");
+  EXPECT_EQ(run({"predict", table_model(), folder / "new.csv", "--id", "name"}).out, "name,kind\n\"x, y\",a\nz,b\n");
+  EXPECT_EQ(run({"predict", table_model(), folder / "new.csv", "--id", "row"}).out, "row,kind\n1,a\n2,b\n");
+  expect_one_line(run({"predict", table_model(), folder / "new.csv", "--id", "nmae"}), 1, {"nmae"});
+  const std::string piped =
+      ESPALIER_PROGRAM " predict " + table_model() + " - < " + folder / "new.csv" + " > " + folder / "out";
+  ASSERT_EQ(std::system(piped.c_str()), 0);
+  EXPECT_EQ(text_of(folder / "out"), "kind\na\nb\n");
+}
+
+TEST(Eval, OfATableModelNeedsRowsAndSaysHowManyAreRight) {
+  const TempFolder folder;
+  write(folder / "test.csv", "colour,size,kind\nred,1.3,a\nblue,9.2,b\nred,9,a\nred,1,a\n");
+  const Ended e = run({"eval", table_model(), folder / "test.csv"});
+  EXPECT_EQ(e.exit_code, 0) << e.err;
+  EXPECT_TRUE(has(e.out, "3 of 4 rows right (75.00 %)")) << e.out;
+  const auto j = run({"eval", table_model(), folder / "test.csv", "--json"}).json();
+  EXPECT_EQ(j.at("accuracy"), 0.75);
+  EXPECT_EQ(run({"eval", table_model(), folder / "test.csv", "--require-solved"}).exit_code, 3);
+  expect_one_line(run({"eval", table_model()}), 2, {"CSV"});
+  write(folder / "none.csv", "colour,size,kind\n");
+  expect_one_line(run({"eval", table_model(), folder / "none.csv"}), 1, {"none.csv"});
+}
+
+TEST(Train, ARegressionEndsWithItsRSquared) {
+  const TempFolder folder;
+  std::string rows = "x,y\n";
+  for (int i = 0; i < 40; ++i) rows += std::to_string(i % 7) + "," + std::to_string(i % 7 + i % 3) + "\n";
+  write(folder / "rows.csv", rows);
+  const Ended e = run({"train", "table", "--csv", folder / "rows.csv", "--target", "y", "--train-steps", "20",
+                       "--quiet", "--out", folder / "run"});
+  EXPECT_TRUE(has(e.out, "not solved, R² 0.")) << e.out;
+  EXPECT_FALSE(has(e.out, "score")) << e.out;
+  expect_one_line(run({"eval", folder / "run", folder / "none.csv"}), 1, {"none.csv"});
+  EXPECT_TRUE(has(run({"eval", folder / "run", folder / "rows.csv"}).out, "R² 0.")) << e.out;
 }
 
 TEST(Predict, AnUnseenWordIsNoughtsAndAMissingColumnIsAnError) {
@@ -302,7 +342,19 @@ TEST(Data, LinesAreWrittenReadBackAndTrainedOn) {
   EXPECT_EQ(trained.json().at("report").at("test").at("examples"), 20);
 
   write(folder / "bad.jsonl", text_of(file).substr(0, text_of(file).find('\n') + 1) + "{\"input\": \n");
-  expect_one_line(train(folder / "bad.jsonl", "bad"), 1, {"line 2"});
+  const Ended bad = train(folder / "bad.jsonl", "bad");
+  expect_one_line(bad, 1, {"line 2"});
+  EXPECT_FALSE(has(bad.err, "json.exception")) << bad.err;
+  write(folder / "kind.jsonl", R"({"input": 3, "output": "x", "before": {"nodes": ["x"], "edges": []}})"
+                               "\n");
+  const Ended kind = train(folder / "kind.jsonl", "kind");
+  expect_one_line(kind, 1, {"line 1", "of another kind"});
+  EXPECT_FALSE(has(kind.err, "json.exception")) << kind.err;
+  write(folder / "rules.jsonl", R"({"input": "x", "output": "y", "before": {"nodes": ["x"], "edges": []}})"
+                                "\n");
+  const Ended rules = train(folder / "rules.jsonl", "rules");
+  expect_one_line(rules, 1, {"line 1", "rules of this task"});
+  EXPECT_FALSE(has(rules.err, "vocabulary")) << rules.err;
   write(folder / "other.jsonl", R"({"input": "q", "output": "q", "before": {"nodes": ["q"], "edges": []}})"
                                 "\n");
   expect_one_line(train(folder / "other.jsonl", "other"), 1, {"line 1", "\"q\""});

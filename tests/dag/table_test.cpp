@@ -95,6 +95,15 @@ TEST(TableData, ColumnsAreStandardisedOneHotAndImputed) {
   EXPECT_TRUE(has(error_of([&] { s.inputs_of(fewer, {0}); }), "\"x\""));
 }
 
+TEST(TableData, TheFirstMissingValueOfTheFileIsNamed) {
+  const CsvTable t = parse_csv("a,b,y\n1,2,3\n4,?,6\n,8,9\n1,,2\n", "t");
+  const std::string error = error_of([&] { TableSchema::fit(t, {3, 2, 1, 0}, "y", "auto", false); });
+  EXPECT_TRUE(has(error, "column \"b\", line 3")) << error;
+  EXPECT_TRUE(has(error, "3 in all")) << error;
+  const TableSchema s = TableSchema::fit(t, {0}, "y", "auto", true);
+  EXPECT_EQ(s.inputs_of(t, {0, 1, 2, 3}).size(), 8u);
+}
+
 TEST(TableData, TheSplitIsDisjointAndWhole) {
   const TableSplit s = split_rows(100, 0.25, 0.2, 3);
   std::set<std::size_t> all;
@@ -132,6 +141,57 @@ TEST(Table, RegressionBeatsTheLinearModelOnACurve) {
   const Facts facts = run.objective.report(*run.trainer.best_model(), pool);
   EXPECT_GT(number(facts, "test_r2"), 0.98);
   EXPECT_LT(number(facts, "linear_r2"), 0.8);
+}
+
+// Smooth and nearly linear, with noise: what is there to learn beyond the linear model is little, and all of it on the
+// other side of a table's noise.
+TEST(Table, RegressionIsNeverWorseThanItsLinearModelOnSmoothData) {
+  const TempFolder folder;
+  for (const int rows : {120, 400})
+    for (std::uint64_t kind = 0; kind < 3; ++kind) {
+      const std::string path = folder.path() + "/smooth.csv";
+      std::ofstream out(path);
+      out << "a,b,c,y\n";
+      const Random random(kind, Purpose::kData);
+      for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(rows); ++i) {
+        const float a = random.normal(4 * i), b = random.normal(4 * i + 1), c = random.normal(4 * i + 2);
+        const float bend = kind == 0 ? 0 : kind == 1 ? 0.3f * std::sin(a + b) : 0.2f * a * c;
+        out << a << "," << b << "," << c << "," << 2 * a - b + 0.5f * c + bend + 0.5f * random.normal(4 * i + 3)
+            << "\n";
+      }
+      out.close();
+      TableOptions options;
+      options.csv = path;
+      options.target = "y";
+      TaskRun run(options, train_options());
+      run.all();
+      const Facts facts = run.objective.report(*run.trainer.best_model(), calling_thread());
+      EXPECT_GE(number(facts, "test_r2"), number(facts, "linear_r2") - 1e-6) << rows << " rows, kind " << kind;
+    }
+}
+
+TEST(Table, ARegressionBeginsAsTheLinearModel) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/line.csv";
+  std::ofstream out(path);
+  out << "x,y\n";
+  for (int i = 0; i < 60; ++i) out << i << "," << 3 * i + 7 << "\n";
+  out.close();
+  for (const bool scaling : {false, true}) {
+    TableOptions options;
+    options.csv = path;
+    options.target = "y";
+    options.network.fan_in_scaling = scaling;
+    TaskRun run(options, train_options(20, 0.3f, 20));
+    run.trainer.evaluate();
+    EXPECT_GT(run.trainer.state().best.score, 0.99999) << scaling;
+    EXPECT_EQ(run.objective.score_text(0.93333), "R² 0.9333");
+    // Offsets are part of the state; a run from before there were any goes on without them.
+    SafetensorsFile state = run.objective.state();
+    state.tensors.erase("table.start");
+    run.objective.restore_state(state);
+    EXPECT_LT(run.objective.evaluate(calling_thread()).score, 0.5);
+  }
 }
 
 TableOptions growing() {

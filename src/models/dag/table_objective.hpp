@@ -28,6 +28,8 @@ double table_loss(bool classifies, std::span<const float> outputs, std::span<con
 // Fraction of classes right, or R squared.
 double table_score(bool classifies, std::span<const float> outputs, std::span<const float> targets);
 
+// Weights and, last, the bias of the linear model with the least squared error.
+std::vector<double> least_squares(std::size_t inputs, std::span<const float> x, std::span<const float> y);
 // A linear model trained on the same rows: softmax regression, or least squares by normal equations.
 std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
                                       std::span<const float> x, std::span<const float> y, std::span<const float> x_test,
@@ -48,15 +50,21 @@ class TableObjective : public Objective {
   void restore_state(const SafetensorsFile& state) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
   Facts report(const Model& best, const ThreadPool& pool) const override;
+  std::string score_text(double score) const override;
 
  private:
   struct Rows {
-    std::vector<float> x, y;
+    std::vector<float> x, y, at_start;  // the last: what the network says as it begins
   };
   TableObjective(const TableOptions& options, std::uint64_t seed, const CsvTable& table);
   static DagNN make_network(const TableOptions& options, const TableSchema& schema, std::uint64_t seed);
   double accumulate_reference(std::span<const float> x, std::span<const float> y);
   DagNN shape_from(const SafetensorsFile& state) const;
+  void start_from_linear();
+  bool begins_linear() const {
+    return std::ranges::any_of(start_, [](float x) { return x != 0; });
+  }
+  std::vector<float> start_from(const SafetensorsFile& state) const;
   DagNN& network();       // with the weights that the parameters have now
   void take_gradients();  // adds those of the network to those of the parameters
   void take_weights();    // after edits of the network
@@ -71,7 +79,8 @@ class TableObjective : public Objective {
   Rows train_, validation_, test_;
   DagNN network_;
   std::size_t max_edges_, max_nodes_;
-  Parameters parameters_;  // "weight" [max_edges], "bias" [max_nodes], by id; 0 where there is none
+  Parameters parameters_;     // "weight" [max_edges], "bias" [max_nodes], by id; 0 where there is none
+  std::vector<float> start_;  // [parameters] what the network's weights have beyond the parameters
   // Place in the network's parameters and place in parameters_, for every weight and bias there is.
   std::vector<std::pair<std::size_t, std::size_t>> places_;
   std::uint64_t grown_ = 0, pruned_ = 0;  // events so far
