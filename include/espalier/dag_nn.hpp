@@ -124,6 +124,46 @@ struct WeightedEdge {
   float weight;
 };
 
+class DagNN;
+
+// One set of weights for DagNNs of different shapes, such as those made from texts: the weight of an edge belongs to
+// the pair of symbols at its ends, a bias to its node's symbol. What has no symbols at its ends stays the network's
+// own.
+//   SymbolWeights shared;
+//   for (const std::string text : {"hello", "help"}) {
+//     DagNN network = DagNN::from_text(text);
+//     shared.write_to(network);  // then forward and backward_accumulate, and
+//     shared.add_gradients(network);
+//   }
+//   shared.step(0.1f);
+class SymbolWeights {
+ public:
+  // Sets the network's weights and biases. Pairs and symbols that are met for the first time start with what the
+  // network has there; of several in one network the one with the lowest id decides.
+  void write_to(DagNN& network);
+  // Adds what the network's edges and biases got since its zero_grad(), in the order of their ids. A pair or symbol
+  // that write_to has not met is an Error.
+  void add_gradients(const DagNN& network);
+  void zero_grad();
+  void step(float lr);  // plain SGD
+
+  std::size_t num_weights() const { return weights_.size(); }
+  std::size_t num_biases() const { return biases_.size(); }
+  std::optional<float> weight(std::uint32_t from, std::uint32_t to) const;  // by code points; empty when never met
+  std::optional<float> bias(std::uint32_t symbol) const;
+
+  // Tensors "symbols.*". Gradients are not kept.
+  void save(SafetensorsFile& file) const;
+  static SymbolWeights load(const SafetensorsFile& file);
+
+ private:
+  struct Shared {
+    float value = 0, gradient = 0;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Shared> weights_;
+  std::map<std::uint32_t, Shared> biases_;
+};
+
 class DagNN {
  public:
   explicit DagNN(const DagOptions& options = {});

@@ -132,10 +132,10 @@ class SoftGates {
 
   int gates() const { return static_cast<int>(order_.size()); }
   // logits: [gates][16] in the order of the parameters.
-  void choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool);
+  void choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool = calling_thread());
   std::span<const float> coefficients() const { return c_; }  // [gates][4] in evaluation order
   // Adds to dlogits: [gates][16]; dc: [gates][4], summed over samples and steps.
-  void backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool) const;
+  void backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool = calling_thread()) const;
 
  private:
   std::vector<std::int32_t> order_;  // [gates] number of the gate in the parameters
@@ -144,8 +144,8 @@ class SoftGates {
 };
 
 // noisy = logits + scale * Gumbel noise of the choice's seed and step.
-void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool,
-                      AlignedVector<float>& noisy);
+void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, AlignedVector<float>& noisy,
+                      const ThreadPool& pool = calling_thread());
 
 // The gate with the largest logit (the first of equals).
 Gate likeliest_gate(std::span<const float, kGates> logits);

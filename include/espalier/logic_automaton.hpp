@@ -116,19 +116,19 @@ class Rollout {
   const RolloutOptions& options() const;
 
   // The gates of the steps that follow. logits: [gates][16].
-  void soften(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool);
+  void soften(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool = calling_thread());
   // initial: [batch][C][H][W]. `fire_seed` and `fire_step` key the asynchronous updates.
   void forward(std::span<const float> initial, std::uint64_t fire_seed, std::uint32_t fire_step,
-               const ThreadPool& pool);
+               const ThreadPool& pool = calling_thread());
   // The state after step t (0 = initial), [batch][C][H][W].
   std::vector<float> state(int t) const;
   // Sum over batch, cells and the first `loss_channels` channels of (y - target)^2 at the last step;
   // target: [batch][loss_channels][H][W]. Fixed order. Keeps the gradient for backward().
-  double loss(std::span<const float> target, int loss_channels, const ThreadPool& pool);
+  double loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread());
   // The gradients of all gates over all steps ...
-  void backward(const ThreadPool& pool);
+  void backward(const ThreadPool& pool = calling_thread());
   // ... which this adds to dlogits: [gates][16].
-  void add_gradients(std::span<float> dlogits, const ThreadPool& pool);
+  void add_gradients(std::span<float> dlogits, const ThreadPool& pool = calling_thread());
   // After backward(): gradient of the initial state, [batch][C][H][W].
   std::vector<float> initial_gradient() const;
   // Of grids, masks and gradients; the working memory of blocks comes on top, once for each worker.

@@ -190,7 +190,7 @@ class Simulator {
   std::uint64_t step() const { return step_; }
   void set_step(std::uint64_t step) { step_ = step; }
   // `board` must have the simulator's size and the cell's channels.
-  void run(Board& board, std::uint64_t steps, const ThreadPool& pool);
+  void run(Board& board, std::uint64_t steps, const ThreadPool& pool = calling_thread());
 
   bool native() const;  // machine code rather than the interpreter
   int word_bits() const;
@@ -225,7 +225,7 @@ class BatchSimulator {
   ~BatchSimulator();
 
   // Boards of any size, with the cell's channels.
-  void run(BoardBatch& boards, std::uint64_t steps, const ThreadPool& pool);
+  void run(BoardBatch& boards, std::uint64_t steps, const ThreadPool& pool = calling_thread());
 
  private:
   struct Plan;

@@ -214,7 +214,7 @@ void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, 
   inverse_temperature_ = 1.0f / choice.temperature;
   const float* from = logits.data();
   if (choice.gumbel_scale > 0) {
-    add_gumbel_noise(logits, choice, pool, noisy_);
+    add_gumbel_noise(logits, choice, noisy_, pool);
     from = noisy_.data();
   }
   pool.for_chunks(order_.size(), kGateChunk, kForwardNs, [&](Chunk chunk) {
@@ -239,8 +239,8 @@ void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, co
   });
 }
 
-void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool,
-                      AlignedVector<float>& noisy) {
+void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, AlignedVector<float>& noisy,
+                      const ThreadPool& pool) {
   noisy.resize((logits.size() + kNoiseGroup - 1) / kNoiseGroup * kNoiseGroup);
   pool.for_chunks(noisy.size() / kNoiseGroup, kGateChunk / 2, 2 * kGumbelNs, [&](Chunk chunk) {
     gumbel_noise(choice.seed, choice.step, static_cast<std::uint32_t>(chunk.begin),

@@ -135,7 +135,7 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
   std::span<const float> logits = parameters_.values();
   AlignedVector<float> noisy;
   if (choice_.gumbel_scale > 0) {
-    add_gumbel_noise(logits, choice_, pool, noisy);
+    add_gumbel_noise(logits, choice_, noisy, pool);
     logits = {noisy.data(), logits.size()};
   }
   reference::AutomatonReference<float> r(automaton_, logits, choice_.temperature, choice_.straight);

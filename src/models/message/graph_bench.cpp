@@ -1,4 +1,6 @@
 // The bench cases of the graph room: DagNN, message passing, the simplify task.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -11,6 +13,7 @@
 #include "espalier/random.hpp"
 #include "espalier/run.hpp"
 #include "models/dag/dag_reference.hpp"
+#include "models/message/message_reference.hpp"
 
 namespace espalier {
 namespace {
@@ -100,9 +103,15 @@ BenchReference prepare_dag_reference() {
           }};
 }
 
-constexpr std::size_t kNodes = 100'000, kEdges = 1'000'000, kFeatures = 64;
+struct MessageSize {
+  std::size_t nodes = 100'000, features = 64;
+  bool hub = false;
+  std::size_t edges() const { return 10 * nodes; }
+  MessagePassingOptions layer() const { return {features, features, 1, Aggregation::kMean, false, Activation::kRelu}; }
+  MessageGraph graph() const { return bench_graph(static_cast<std::uint32_t>(nodes), edges(), hub); }
+};
 
-BenchBody prepare_message(bool hub) {
+BenchBody prepare_message(const MessageSize& size) {
   struct Work {
     MessageGraph graph;
     Parameters p;
@@ -110,13 +119,12 @@ BenchBody prepare_message(bool hub) {
     MessageState state;
     std::unique_ptr<MessagePassingLayer> layer;
   };
-  auto w = std::make_shared<Work>(Work{bench_graph(kNodes, kEdges, hub), {}, {}, {}, {}, {}, {}, {}});
-  w->h = numbers(kNodes * kFeatures, 5);
-  w->dy = numbers(kNodes * kFeatures, 6);
-  w->y.resize(kNodes * kFeatures);
-  w->dh.resize(kNodes * kFeatures);
-  w->layer = std::make_unique<MessagePassingLayer>(
-      w->p, "layer", MessagePassingOptions{kFeatures, kFeatures, 1, Aggregation::kMean, false, Activation::kRelu});
+  auto w = std::make_shared<Work>(Work{size.graph(), {}, {}, {}, {}, {}, {}, {}});
+  w->h = numbers(size.nodes * size.features, 5);
+  w->dy = numbers(size.nodes * size.features, 6);
+  w->y.resize(size.nodes * size.features);
+  w->dh.resize(size.nodes * size.features);
+  w->layer = std::make_unique<MessagePassingLayer>(w->p, "layer", size.layer());
   w->layer->initialize(w->p, 1);
   const auto run = [w](const ThreadPool& pool) {
     w->layer->forward_batch(w->p, w->graph, w->h, w->y, w->state, pool);
@@ -129,20 +137,62 @@ BenchBody prepare_message(bool hub) {
           }};
 }
 
+// The plain layer, on fewer nodes where all of them would take seconds.
+BenchReference prepare_message_reference(MessageSize size) {
+  size.nodes = std::min(size.nodes, std::max<std::size_t>(1000, 40'000'000 / (size.features * size.features)));
+  struct Work {
+    MessageGraph graph;
+    reference::MessageLayer<float> layer;
+    std::vector<float> h, dy, dweights;
+  };
+  auto w = std::make_shared<Work>(Work{size.graph(), {}, {}, {}, {}});
+  Parameters p;
+  MessagePassingLayer(p, "layer", size.layer()).initialize(p, 1);
+  w->layer.options = size.layer();
+  w->layer.graph = &w->graph;
+  w->layer.weights.assign(p.values().begin(), p.values().end());
+  const auto fill = [&](std::uint64_t seed) {
+    const AlignedVector<float> x = numbers(size.nodes * size.features, seed);
+    return std::vector<float>(x.begin(), x.end());
+  };
+  w->h = fill(5);
+  w->dy = fill(6);
+  w->dweights.resize(w->layer.weights.size());
+  return {static_cast<double>(size.edges()), [w] {
+            w->layer.forward(w->h);
+            w->layer.backward(w->h, w->dy, w->dweights);
+          }};
+}
+
+// Rows that must move: each edge is gathered once per side and pass; forward reads h and writes y; backward
+// reads y and dy, writes and reads dz, reads h, writes dh. Nine products of N x F x F. Left out, so that the bound
+// is rather too low than too high: lists of neighbours, weights, the additions of the gathers.
+BenchCase message_case(const std::string& name, const MessageSize& size) {
+  const auto nodes = static_cast<double>(size.nodes), features = static_cast<double>(size.features),
+             edges = static_cast<double>(size.edges());
+  return {name,
+          "edges/s",
+          edges,
+          2.0 * 9.0 * nodes * features * features,
+          4.0 * features * (4.0 * edges + 8.0 * nodes),
+          [size] { return prepare_message(size); },
+          [size] { return prepare_message_reference(size); }};
+}
+
 }  // namespace
 
 void add_graph_bench(BenchList& cases) {
   // A multiply-add forward, two backward, for every edge and lane.
   const double dag_work = static_cast<double>(kDagEdges * kDagLanes);
   cases.push_back({"graph/dag", "edges/s", dag_work, 6 * dag_work, 0, prepare_dag, prepare_dag_reference});
-  // Rows that must move: each edge is gathered once per side and pass; forward reads h and writes y; backward
-  // reads y and dy, writes and reads dz, reads h, writes dh. Nine products of N x F x F. Left out, so that the bound
-  // is rather too low than too high: lists of neighbours, weights, the additions of the gathers.
-  const double bytes = 4.0 * kFeatures * (4.0 * kEdges + 8.0 * kNodes);
-  const double flops = 2.0 * 9.0 * kNodes * kFeatures * kFeatures;
-  for (const bool hub : {false, true})
-    cases.push_back({hub ? "graph/message-hub" : "graph/message", "edges/s", static_cast<double>(kEdges), flops, bytes,
-                     [hub] { return prepare_message(hub); }});
+  cases.push_back(message_case("graph/message", {}));
+  cases.push_back(message_case("graph/message-hub", {.hub = true}));
+  // A million nodes of 256 features would need 10 GB.
+  for (const std::size_t nodes : {1'000u, 10'000u, 100'000u, 1'000'000u})
+    for (const std::size_t features : {16u, 64u, 256u})
+      if (nodes * features <= 64'000'000)
+        cases.push_back(message_case(fmt::format("graph-scaling/message-{}x{}", nodes, features),
+                                     {.nodes = nodes, .features = features}));
   const RunConfig simplify = configure(
       "simplify",
       {{"train-examples", "4000"}, {"validation-examples", "1"}, {"test-examples", "0"}, {"deep-examples", "0"}});
