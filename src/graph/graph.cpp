@@ -119,6 +119,7 @@ GraphBatch batch_graphs(std::span<const Graph* const> graphs) {
   batch.first_node.push_back(0);
   std::vector<Edge> edges;
   for (const Graph* g : graphs) {
+    if (!g) fail("batch graphs", "no graph at one place", "a graph everywhere");
     const std::uint32_t base = batch.first_node.back();
     if (g->num_nodes() > kMaxCount - base) fail("batch graphs", "too many nodes", "fewer than 2^32");
     for (std::uint32_t v = 0; v < g->num_nodes(); ++v)
@@ -126,7 +127,7 @@ GraphBatch batch_graphs(std::span<const Graph* const> graphs) {
         edges.push_back({base + g->sources()[e], base + v});
     batch.first_node.push_back(base + static_cast<std::uint32_t>(g->num_nodes()));
   }
-  batch.graph = Graph(batch.first_node.back(), edges);
+  batch.graph = Graph(batch.first_node.back(), edges, Repeats::kKeep);  // what they repeat was allowed
   return batch;
 }
 

@@ -98,6 +98,14 @@ TEST(GraphStorage, ABatchIsItsGraphsSideBySide) {
   EXPECT_TRUE(std::ranges::equal(batch.graph.in_offsets(), expected.in_offsets()));
 }
 
+TEST(GraphStorage, ABatchKeepsRepeatsAndRefusesNoGraph) {
+  const Graph twice(2, {{0, 1}, {0, 1}}, Repeats::kKeep);
+  const Graph* const both[] = {&twice, &twice};
+  EXPECT_EQ(batch_graphs(both).graph.num_edges(), 4u);
+  const Graph* const none[] = {&twice, nullptr};
+  EXPECT_THROW(batch_graphs(none), Error);
+}
+
 TEST(GraphStorage, AdjacencyListsWithRepeatsRefusedOrKept) {
   const std::vector<std::vector<std::uint32_t>> lists{{2, 1}, {}, {0}}, repeated{{2, 1, 2}, {}, {0}};
   const Graph g = Graph::from_lists(lists), expected(3, {{0, 1}, {0, 2}, {2, 0}});

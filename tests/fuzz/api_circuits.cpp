@@ -1,0 +1,206 @@
+// The rooms of circuits and training: gate networks, automata, netlists and simulators, parameters and optimizers.
+#include <algorithm>
+
+#include "espalier/gate_network.hpp"
+#include "espalier/logic_automaton.hpp"
+#include "espalier/netlist.hpp"
+#include "espalier/optimizer.hpp"
+#include "espalier/parameters.hpp"
+#include "espalier/simulator.hpp"
+#include "fuzz/api.hpp"
+
+namespace espalier::fuzz {
+namespace {
+
+int small(Choices& c, std::size_t most) { return static_cast<int>(c.below(most + 2)) - (c.rarely() ? 1 : 0); }
+
+SoftChoice soft_choice(Choices& c) {
+  SoftChoice choice;
+  if (c.below(4) == 0) choice.temperature = c.number();
+  if (c.below(4) == 0) choice.gumbel_scale = c.number();
+  choice.straight = c.below(2);
+  return choice;
+}
+
+}  // namespace
+
+void api_logic(std::span<const std::byte> bytes) {
+  Choices c(bytes);
+  std::size_t rounds = 0;
+  while (c.more() && ++rounds < 50)
+    attempt([&] {
+      const int inputs = small(c, 12), middle = small(c, 10), outputs = small(c, 8), copies = 1 + small(c, 2);
+      const Random random(c.below(256), Purpose::kWiring);
+      std::vector<Wiring> layers{make_wiring(static_cast<WiringKind>(c.below(2)), inputs, middle, random)};
+      if (c.below(2)) layers.push_back(random_wiring(c.rarely() ? middle + 1 : middle, outputs, random));
+      if (c.rarely()) layers.front().a.assign(layers.front().a.size(), small(c, 30));
+      const GateNetwork network("gates", layers, copies);
+      Parameters p;
+      network.add_parameters(p, c.number());
+      SoftGates gates(network);
+      const auto count = static_cast<std::size_t>(network.gates()),
+                 per_copy = static_cast<std::size_t>(network.gates_per_copy());
+      if (!c.rarely()) gates.choose(c.floats(c.size(16 * count)), soft_choice(c));
+      const int lanes = c.below(8) ? 8 * (1 + static_cast<int>(c.below(3))) : small(c, 20),
+                copy = c.rarely() ? small(c, 4) : 0;
+      const std::size_t wide = lanes > 0 ? static_cast<std::size_t>(lanes) : 0;
+      AlignedVector<float> in = c.floats(c.size(static_cast<std::size_t>(network.inputs()) * wide)),
+                           values(c.size(per_copy * wide)),
+                           scratch(c.size(static_cast<std::size_t>(network.scratch_rows()) * wide)),
+                           dc(c.size(4 * count));
+      network.forward(gates.coefficients(), lanes, in, values, copy);
+      network.forward_outputs(gates.coefficients(), lanes, in, scratch, copy);
+      network.backward(gates.coefficients(), lanes, in, values, scratch, dc, copy);
+      AlignedVector<float> dlogits(c.size(16 * count));
+      gates.backward(dc, dlogits);
+      Netlist netlist;
+      std::vector<Net> nets;
+      for (std::size_t i = c.size(static_cast<std::size_t>(network.inputs())); i > 0; --i)
+        nets.push_back(netlist.add_input("i"));
+      network.harden(c.floats(c.size(16 * count)), netlist, nets, copy);
+    });
+}
+
+void api_lattice(std::span<const std::byte> bytes) {
+  Choices c(bytes);
+  std::size_t rounds = 0;
+  while (c.more() && ++rounds < 10)
+    attempt([&] {
+      AutomatonOptions o;
+      o.channels = c.rarely() ? small(c, 3) : 2;
+      o.kernels = 1 + static_cast<int>(c.below(3));
+      o.perceive = c.rarely() ? std::vector<int>{small(c, 9), 4} : std::vector<int>{8, 4, 2};
+      o.update = {8 + static_cast<int>(c.below(8)), 4, c.rarely() ? 3 : 2};
+      o.wiring = WiringKind::kRandom;
+      o.boundary = static_cast<Boundary>(c.below(2));
+      const Automaton automaton(o, c.below(9));
+      Parameters p;
+      automaton.add_parameters(p, 2);
+      RolloutOptions r{1 + small(c, 2), small(c, 7), small(c, 9), small(c, 4), c.below(3) ? 1.0f : c.number()};
+      Rollout rollout(automaton, r);
+      const std::size_t cells =
+          static_cast<std::size_t>(r.batch) * static_cast<std::size_t>(r.height) * static_cast<std::size_t>(r.width);
+      const auto channels = static_cast<std::size_t>(o.channels);
+      for (int call = 0; call < 8; ++call) switch (c.below(9)) {
+          case 0: attempt([&] { rollout.soften(c.floats(c.size(p.num_parameters())), soft_choice(c)); }); break;
+          case 1: attempt([&] { rollout.soften(p.values(), {}); }); break;
+          case 2:
+          case 3: attempt([&] { rollout.forward(c.floats(c.size(cells * channels)), 1, 0); }); break;
+          case 4: attempt([&] { rollout.state(small(c, 5)); }); break;
+          case 5:
+            attempt([&] {
+              const int k = small(c, 3);
+              rollout.loss(c.floats(c.size(cells * static_cast<std::size_t>(k > 0 ? k : 0))), k);
+            });
+            break;
+          case 6: attempt([&] { rollout.backward(); }); break;
+          case 7:
+            attempt([&] {
+              AlignedVector<float> d(c.size(p.num_parameters()));
+              rollout.add_gradients(d);
+            });
+            break;
+          default: attempt([&] { rollout.initial_gradient(); });
+        }
+      harden(automaton, c.floats(c.size(p.num_parameters())));
+      harden_folded(automaton, c.floats(c.size(p.num_parameters())));
+    });
+}
+
+void api_netlist(std::span<const std::byte> bytes) {
+  Choices c(bytes);
+  std::size_t rounds = 0;
+  while (c.more() && ++rounds < 20) {
+    Netlist n;
+    const int channels = 1 + static_cast<int>(c.below(2));
+    const std::size_t inputs = c.size(9 * static_cast<std::size_t>(channels)), gates = c.below(12);
+    const auto net = [&] { return static_cast<Net>(c.below(c.size(n.nets()))); };
+    attempt([&] {
+      for (std::size_t i = 0; i < inputs; ++i) n.add_input("i" + std::to_string(i));
+      for (std::size_t g = 0; g < gates; ++g) n.add_gate(static_cast<Gate>(c.below(16)), net(), net());
+      for (std::size_t o = c.size(static_cast<std::size_t>(channels)); o > 0; --o)
+        n.add_output("o" + std::to_string(o), net());
+    });
+    if (c.rarely() && !n.gates.empty()) n.gates.front().b = net();
+    attempt([&] {
+      check_netlist(n, "fuzz");
+      evaluate(clean(n), std::vector<bool>(c.size(n.inputs.size())));
+      count_netlist(n);
+    });
+    attempt([&] {
+      sort_netlist(n, "fuzz", c.below(2));
+      live_nets(n);
+    });
+    attempt([&] {
+      Board board(c.below(7), c.below(80), c.rarely() ? 3 : channels);
+      board.randomize(1);
+      board.get(c.below(8), c.below(80), small(c, 2));
+      board.set(c.below(8), c.below(80), small(c, 2), true);
+      board.clear_rectangle(c.below(9), c.below(90), c.below(9), c.below(90));
+      SimulatorOptions o;
+      o.periodic = c.below(2);
+      o.engine = static_cast<SimulatorEngine>(c.below(3));
+      if (c.rarely()) o.fire_rate = static_cast<double>(c.number());
+      if (c.rarely()) o.word_bits = static_cast<int>(c.below(255));
+      if (c.rarely()) o.dead.push_back({c.below(9), c.below(90), c.below(9), c.below(90), 0, 3});
+      o.random_reset = c.rarely() ? c.below(9) : 0;
+      Simulator(n, c.size(board.height()), c.size(board.width()), o).run(board, c.below(4));
+    });
+    attempt([&] {
+      BoardBatch boards(c.below(70), c.below(6), c.below(9), c.rarely() ? 3 : channels);
+      boards.set(c.below(80), c.below(6), c.below(9), small(c, 2), true);
+      boards.word(c.below(3), c.below(6), c.below(9), small(c, 2));
+      boards.set_board(c.below(70), Board(c.size(boards.height()), c.size(boards.width()), channels));
+      const BoardBatch before = boards;
+      BatchSimulator(n, {.periodic = c.below(2) > 0}).run(boards, c.below(4));
+      count_differences(boards, before);
+      draw_fire(boards, small(c, 4), static_cast<double>(c.number()), 1, 0);
+    });
+  }
+}
+
+void api_train(std::span<const std::byte> bytes) {
+  Choices c(bytes);
+  Parameters p;
+  std::size_t rounds = 0;
+  while (c.more() && ++rounds < 100) switch (c.below(9)) {
+      case 0:
+        attempt([&] { p.add(std::string(1, static_cast<char>('a' + c.below(5))), {c.below(5), 1 + c.below(9)}); });
+        break;
+      case 1: attempt([&] { p.freeze(c.below(6), c.below(2)); }); break;
+      case 2: attempt([&] { p.clip_gradients(static_cast<double>(c.number())); }); break;
+      case 3: attempt([&] { p.clip_gradient_values(c.number()); }); break;
+      case 4:
+        attempt([&] {
+          OptimizerOptions o;
+          o.kind = static_cast<OptimizerKind>(c.below(2));
+          if (c.below(4) == 0) o.momentum = c.number();
+          if (c.below(4) == 0) o.beta2 = c.number();
+          if (c.below(4) == 0) o.clip_norm = c.number();
+          Optimizer optimizer(o, c.size(p.num_parameters()));
+          for (float& g : p.gradients()) g = c.number();
+          optimizer.step(p, c.number());
+        });
+        break;
+      case 5: attempt([&] { sgd_step(p, c.below(40), c.below(40), c.number()); }); break;
+      case 6:
+        attempt([&] {
+          GradientSlots slots(c.below(5), c.below(40));
+          slots.zero();
+          for (std::size_t i = 0; i < slots.count(); ++i) std::ranges::fill(slots.slot(i), 1.0f);
+          AlignedVector<float> total(c.size(slots.count() ? slots.slot(0).size() : 0));
+          slots.add_to(total);
+        });
+        break;
+      case 7: attempt([&] { p.find(std::string(1, static_cast<char>('a' + c.below(6)))); }); break;
+      default:
+        attempt([&] {
+          p.gradient_norm();
+          p.hash();
+          p.has_gradients();
+          p.zero_grad();
+        });
+    }
+}
+
+}  // namespace espalier::fuzz

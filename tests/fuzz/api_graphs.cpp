@@ -1,0 +1,214 @@
+// The rooms of graphs: storage and edit distance, DagNN, message passing.
+#include <cmath>
+#include <limits>
+
+#include "espalier/dag_nn.hpp"
+#include "espalier/graph.hpp"
+#include "espalier/message_passing.hpp"
+#include "espalier/safetensors.hpp"
+#include "fuzz/api.hpp"
+
+namespace espalier::fuzz {
+namespace {
+
+LabelledGraph labelled(Choices& c, bool sane) {
+  LabelledGraph g;
+  g.directed = c.below(2);
+  const std::size_t nodes = c.below(7);
+  for (std::size_t i = 0; i < nodes; ++i) g.labels.emplace_back(1, static_cast<char>('a' + c.below(3)));
+  const std::size_t edges = nodes ? c.below(9) : 0, most = sane ? nodes : nodes + 1;
+  for (std::size_t i = 0; i < edges; ++i)
+    g.edges.push_back({static_cast<std::uint32_t>(c.below(most)), static_cast<std::uint32_t>(c.below(most)),
+                       std::string(1, static_cast<char>('x' + c.below(2)))});
+  return g;
+}
+
+std::vector<Edge> edges_of(Choices& c, std::size_t nodes) {
+  std::vector<Edge> edges(c.below(10));
+  for (Edge& e : edges)
+    e = {static_cast<std::uint32_t>(c.below(c.size(nodes))), static_cast<std::uint32_t>(c.below(c.size(nodes)))};
+  return edges;
+}
+
+}  // namespace
+
+void api_graph(std::span<const std::byte> bytes) {
+  Choices c(bytes);
+  while (c.more()) {
+    switch (c.below(6)) {
+      case 0:
+        attempt([&] {
+          const std::size_t nodes = c.below(8);
+          const Graph g(nodes, edges_of(c, nodes), c.below(2) ? Repeats::kKeep : Repeats::kRefuse);
+          const Graph* const both[] = {&g, c.rarely() ? nullptr : &g};
+          batch_graphs(both);
+          dag_levels(g);
+        });
+        break;
+      case 1:
+        attempt([&] {
+          std::vector<std::vector<std::uint32_t>> lists(c.below(6));
+          for (auto& list : lists)
+            for (std::size_t k = c.below(4); k > 0; --k)
+              list.push_back(static_cast<std::uint32_t>(c.below(c.size(lists.size()))));
+          dag_levels(Graph::from_lists(lists, c.below(2) ? Repeats::kKeep : Repeats::kRefuse));
+        });
+        break;
+      case 2:
+        attempt([&] {
+          const LabelledGraph g = labelled(c, c.below(4) > 0);
+          const LabelledGraph back = graph_from_json(graph_to_json(g), "ours");
+          if (back.labels != g.labels || back.edges.size() != g.edges.size()) throw std::logic_error("a round trip");
+        });
+        break;
+      case 3:
+        attempt([&] { wl_similarity(labelled(c, true), labelled(c, true), static_cast<int>(c.below(5)) - 1); });
+        break;
+      default:
+        attempt([&] {
+          const LabelledGraph a = labelled(c, c.below(8) > 0), b = labelled(c, c.below(8) > 0);
+          EditDistanceOptions o;
+          o.max_nodes = c.below(60);
+          if (c.below(3) == 0) o.costs.edge_substitute = static_cast<double>(c.number());
+          if (c.below(3) == 0) o.costs.node_insert = static_cast<double>(c.number());
+          if (c.rarely()) o.max_seconds = static_cast<double>(c.number());
+          const EditDistanceReport r = edit_distance(a, b, o), bounds = edit_bounds(a, b, o.costs);
+          double sum = 0;
+          for (const GraphEdit& e : r.edits) sum += e.cost + 0 * static_cast<double>(to_text(e).size());
+          if (!(r.lower <= r.upper && bounds.lower <= r.upper + 1e-6 * r.upper &&
+                std::abs(sum - r.upper) <= 1e-6 * (1 + sum)))
+            throw std::logic_error("bounds of an edit distance");
+        });
+    }
+  }
+}
+
+void api_dag(std::span<const std::byte> bytes) {
+  Choices c(bytes);
+  DagNN net = c.below(2) ? DagNN::layered({2, 3, 2}) : DagNN(DagOptions{c.below(2) > 0});
+  SymbolWeights shared;
+  const auto id = [&] { return static_cast<std::uint32_t>(c.below(14)); };
+  const auto forward = [&] {
+    const std::size_t batch = c.below(5);
+    const AlignedVector<float> x = c.floats(c.size(batch * net.num_inputs()));
+    return net.forward(x, batch);
+  };
+  std::size_t steps = 0;
+  while (c.more() && ++steps < 200) {
+    switch (c.below(24)) {
+      case 0:
+        attempt(
+            [&] { net.add_node(static_cast<NodeKind>(c.below(3)), static_cast<Activation>(c.below(5)), c.number()); });
+        break;
+      case 1:
+      case 2: attempt([&] { net.add_edge(id(), id(), c.number()); }); break;
+      case 3: attempt([&] { net.set_weight(id(), c.number()); }); break;
+      case 4: attempt([&] { net.set_bias(id(), c.number()); }); break;
+      case 5:
+      case 6: attempt([&] { forward(); }); break;
+      case 7:
+      case 8: attempt([&] { net.backward_accumulate(c.floats(c.size(forward().size()))); }); break;
+      case 9: attempt([&] { net.backward_accumulate(c.floats(c.below(9))); }); break;
+      case 10: attempt([&] { net.step(c.number()); }); break;
+      case 11: attempt([&] { net.clip_gradients(static_cast<double>(c.number())); }); break;
+      case 12: attempt([&] { net.zero_grad(); }); break;
+      case 13: attempt([&] { net.split_edge(id()); }); break;
+      case 14: attempt([&] { net.add_shortcut(id(), id()); }); break;
+      case 15:
+        attempt(
+            [&] { c.below(2) ? net.prune_below(c.number()) : net.prune_percentile(static_cast<double>(c.number())); });
+        break;
+      case 16: attempt([&] { c.below(2) ? net.remove_edge(id()) : net.remove_node(id()); }); break;
+      case 17: attempt([&] { net.remove_unseen(); }); break;
+      case 18:
+        attempt([&] {
+          net.edge_grad(id(), id());
+          net.bias_grad(id());
+          net.weight(id());
+        });
+        break;
+      case 19:
+        attempt([&] {
+          net.accumulate_edge_grad(id(), id(), c.number());
+          net.gradient_norm();
+        });
+        break;
+      case 20: attempt([&] { net.input_gradients(); }); break;
+      case 21:
+        attempt([&] {
+          SafetensorsFile file;
+          net.save(file);
+          net = DagNN::load(file);
+        });
+        break;
+      case 22:
+        attempt([&] {
+          net.restore_edge(id(), id(), id(), c.number());
+          net.reserve_ids(id(), id());
+        });
+        break;
+      default:
+        attempt([&] {
+          DagNN text = DagNN::from_text(std::string(c.below(4), static_cast<char>('a' + c.below(3))));
+          if (c.below(4)) shared.write_to(text);
+          text.forward(c.floats(text.num_inputs()), 1);
+          text.backward_accumulate(c.floats(text.num_outputs()));
+          shared.add_gradients(text);
+          shared.step(0.1f);
+          net = text;
+        });
+    }
+  }
+}
+
+void api_message(std::span<const std::byte> bytes) {
+  Choices c(bytes);
+  std::size_t rounds = 0;
+  while (c.more() && ++rounds < 20) {
+    attempt([&] {
+      const std::size_t nodes = c.below(9), relations = c.below(3);
+      std::vector<Graph> graphs;
+      for (std::size_t r = 0; r < relations; ++r)
+        graphs.emplace_back(c.rarely() ? nodes + 1 : nodes, edges_of(c, nodes), Repeats::kKeep);
+      const MessageGraph graph(std::move(graphs));
+      Parameters p;
+      const std::size_t in = c.below(10), out = c.below(10);
+      const MessagePassingLayer layer(p, "layer",
+                                      {in, out, c.size(relations), static_cast<Aggregation>(c.below(3)), c.below(2) > 0,
+                                       static_cast<Activation>(c.below(5))});
+      layer.initialize(p, 1);
+      MessageState state;
+      const AlignedVector<float> h = c.floats(c.size(nodes * in));
+      AlignedVector<float> y(c.size(nodes * out)), dh(c.below(2) ? c.size(nodes * in) : 0),
+          gradients(c.size(p.num_parameters()));
+      if (c.below(8)) layer.forward_batch(p, graph, h, y, state);
+      layer.backward(p, graph, h, y, c.floats(c.size(nodes * out)), state, gradients, dh);
+      layer.step(p, c.number());
+    });
+    attempt([&] {
+      Parameters p;
+      const std::size_t rows = c.below(5), features = c.below(5);
+      const Embedding embedding(p, "rows", rows, features);
+      std::vector<std::uint32_t> symbols(c.below(6));
+      for (std::uint32_t& s : symbols) s = static_cast<std::uint32_t>(c.below(c.size(rows)));
+      AlignedVector<float> x(c.size(symbols.size() * features)), gradients(c.size(p.num_parameters()));
+      embedding.lookup(p, symbols, x);
+      embedding.backward(p, symbols, x, gradients);
+    });
+    attempt([&] {
+      GraphTransformNet net(Vocabulary({"a", "b", "c"}), Vocabulary({"x", "y"}), c.below(4),
+                            {.features = c.below(9), .layers = c.below(3), .layer_norm = c.below(2) > 0}, 1);
+      const LabelledGraph graphs[] = {labelled(c, c.below(8) > 0), labelled(c, true)};
+      const TransformBatch batch = net.batch(std::span(graphs, c.below(3)));
+      TransformState state;
+      std::vector<std::uint32_t> edits(c.size(batch.symbols.size()));
+      for (std::uint32_t& e : edits) e = static_cast<std::uint32_t>(c.below(c.size(net.num_edits())));
+      AlignedVector<float> gradients(c.size(net.parameters().num_parameters()));
+      net.predict_edits(batch, state);
+      net.loss_and_gradients(batch, edits, 0.5, state, gradients);
+      net.step(c.number());
+    });
+  }
+}
+
+}  // namespace espalier::fuzz
