@@ -8,6 +8,7 @@ namespace espalier::app {
 Command train_command();
 Command eval_command();
 Command run_command();
+Command sweep_command();
 Command info_command();
 Command circuit_command();
 Command export_command();

@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "model_argument.hpp"
 #include "models/dag/table_objective.hpp"
+#include "models/lattice/divergence.hpp"
 #include "output.hpp"
 
 namespace espalier::app {
@@ -17,6 +18,9 @@ struct EvalFlags {
   int threads = 0;
   bool json = false, require_solved = false;
   TrialOptions trials;
+  bool divergence = false;
+  int boards = 8;
+  std::string svg;
 };
 
 int evaluate_table(const EvalFlags& f, const TableModel& model) {
@@ -42,6 +46,34 @@ int evaluate_table(const EvalFlags& f, const TableModel& model) {
   else
     fmt::print("R² {:.4f} over {} rows, loss {:.6g}\n", score, rows.size(), loss);
   return f.require_solved && !solved ? kUnsolved : kDone;
+}
+
+// Soft beside hard after every step, on the validation boards.
+int compare_soft_and_hard(const EvalFlags& f) {
+  check_output("--svg", f.svg, {f.model});
+  const auto model = load_lattice_model(f.model);
+  const std::vector<DivergenceRow> rows = divergence(*model, f.boards, ThreadPool(f.threads));
+  if (!f.svg.empty())
+    write_output(f.svg, divergence_picture(rows, fmt::format("{}: soft against hard", model->goal().name())));
+  if (f.json) {
+    Json list = Json::array();
+    for (const DivergenceRow& r : rows)
+      list.push_back({{"step", r.step},
+                      {"difference", r.difference},
+                      {"visible", r.visible},
+                      {"largest", r.largest},
+                      {"other_bits", r.other_bits},
+                      {"soft_distance", r.soft_distance},
+                      {"hard_distance", r.hard_distance}});
+    print_json({{"model", f.model}, {"steps", list}});
+    return kDone;
+  }
+  fmt::print("{:>5} {:>12} {:>12} {:>9} {:>11} {:>14} {:>14}\n", "step", "|soft-hard|", "visible", "largest",
+             "other bits", "soft to goal", "hard to goal");
+  for (const DivergenceRow& r : rows)
+    fmt::print("{:>5} {:>12.5f} {:>12.5f} {:>9.4f} {:>10.3f}% {:>14.4g} {:>14.4g}\n", r.step, r.difference, r.visible,
+               r.largest, 100 * r.other_bits, r.soft_distance, r.hard_distance);
+  return kDone;
 }
 
 int evaluate(const EvalFlags& f) {
@@ -85,11 +117,17 @@ Command eval_command() {
       {"csv", &f->csv, "for a table model: rows with its columns and its target; - reads standard input", false}};
   command.options.add("seed", f->trials.seed, "seed of boards, updates and damage", 0, 1.8446744073709552e19);
   command.options.add("reset-steps", f->trials.reset_steps, "steps of the trial with a reset at every step", 1, 1e7);
+  command.options.add("divergence", f->divergence, "soft against hard, step by step, instead of the trials");
+  command.options.add("boards", f->boards, "with --divergence: how many validation boards", 1, 1e6);
+  command.options.add("svg", f->svg, "with --divergence: draw it, too").metavar("FILE");
   add_threads(command.options, f->threads);
   add_json(command.options, f->json);
   command.options.add("require-solved", f->require_solved, "exit with 3 when the validation is not exact");
   command.keeps = f;
-  command.run = [f] { return evaluate(*f); };
+  command.run = [f] {
+    if (!f->divergence && !f->svg.empty()) throw UsageError("--svg", "got no --divergence, expected both");
+    return f->divergence ? compare_soft_and_hard(*f) : evaluate(*f);
+  };
   return command;
 }
 
