@@ -1,4 +1,5 @@
-// espalier sweep TASK --vary ...: every combination of settings with every seed, and what share of them solves the task.
+// espalier sweep TASK --vary ...: every combination of settings with every seed, and what share of them solves the
+// task.
 #include <cmath>
 
 #include "base/files.hpp"
@@ -74,8 +75,8 @@ int run(Flags& f, const Task& task) {
   }
   write_atomically(folder + "/results.csv", std::string_view(sweep_csv(rows)));
   write_atomically(folder + "/shares.svg",
-                   std::string_view(sweep_picture(rows, fmt::format("{}: seeds {} to {}", task.name, f.seed,
-                                                                    f.seed + f.seeds - 1))));
+                   std::string_view(sweep_picture(
+                       rows, fmt::format("{}: seeds {} to {}", task.name, f.seed, f.seed + f.seeds - 1))));
   if (f.json) {
     Json list = Json::array();
     for (const SweepRow& row : rows) list.push_back(row_json(row));
@@ -126,7 +127,8 @@ Command sweep_command() {
   Command command{"sweep", "train every combination of some settings with many seeds, and count"};
   command.footer =
       "Example: espalier sweep life --vary start-logit=3,6,10 --seeds 20\n"
-      "TTS99: seconds until a solution is there with probability 0.99 when tries are repeated. Every trial runs to its\n"
+      "TTS99: seconds until a solution is there with probability 0.99 when tries are repeated. Every trial runs to "
+      "its\n"
       "end on one thread; finished ones are kept, so the same command goes on after an interruption.";
   command.what_commands_are = "Tasks";
   for (const Task& task : all_tasks()) command.commands.push_back(task_command(task));

@@ -237,16 +237,17 @@ std::string sweep_picture(const std::vector<SweepRow>& rows, const std::string& 
     svg += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"14\" fill=\"#56b4e9\"/>\n", kLabel, y + 4,
                        kBar * share.value());
     svg += fmt::format(
-        "<path d=\"M{:.1f} {}H{:.1f}M{:.1f} {}v8M{:.1f} {}v8\" stroke=\"#222222\" stroke-width=\"1.5\" fill=\"none\"/>\n",
+        "<path d=\"M{:.1f} {}H{:.1f}M{:.1f} {}v8M{:.1f} {}v8\" stroke=\"#222222\" stroke-width=\"1.5\" "
+        "fill=\"none\"/>\n",
         x(low), y + 11, x(high), x(low), y + 7, x(high), y + 7);
     svg += fmt::format("<text x=\"{}\" y=\"{}\">{} of {}, TTS99 {}</text>\n", kLabel + kBar + 10, y + 15, share.solved,
-                       share.trials,
-                       std::isfinite(rows[k].tts99()) ? fmt::format("{:.1f} s", rows[k].tts99()) : "-");
+                       share.trials, std::isfinite(rows[k].tts99()) ? fmt::format("{:.1f} s", rows[k].tts99()) : "-");
   }
   const int bottom = kTop + kRow * static_cast<int>(rows.size());
   for (const int percent : {0, 25, 50, 75, 100})
     svg += fmt::format(
-        "<path d=\"M{0:.1f} {1}v6\" stroke=\"#222222\"/><text x=\"{0:.1f}\" y=\"{2}\" text-anchor=\"middle\">{3} %</text>\n",
+        "<path d=\"M{0:.1f} {1}v6\" stroke=\"#222222\"/><text x=\"{0:.1f}\" y=\"{2}\" text-anchor=\"middle\">{3} "
+        "%</text>\n",
         x(percent / 100.0), bottom, bottom + 20, percent);
   return svg + "</svg>\n";
 }

@@ -16,8 +16,11 @@ LatticeModel model_of(bool certain, float fire_rate) {
   const Random random(4, Purpose::kTrial);
   for (std::size_t g = 0; g < parameters.num_parameters() / kGates; ++g)
     parameters.values()[g * kGates + random.choice(g, kGates)] = certain ? 1000.0f : 2.0f;
-  return {automaton, {.batch = 1, .height = 6, .width = 5, .steps = 4, .fire_rate = fire_rate}, checkerboard_goal(),
-          parameters.values(), 3};
+  return {automaton,
+          {.batch = 1, .height = 6, .width = 5, .steps = 4, .fire_rate = fire_rate},
+          checkerboard_goal(),
+          parameters.values(),
+          3};
 }
 
 TEST(Divergence, CertainGatesAreHard) {
