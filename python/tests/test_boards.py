@@ -125,7 +125,7 @@ def test_training_on_arrays_and_on_draws(tmp_path):
     model.save(tmp_path / "own.safetensors")
     again = espalier.load(tmp_path / "own.safetensors")
     assert again.facts["learned"] == "still" and again.evaluate()[0].exact
-    drawn = espalier.train_on(model, draw=lambda step, rng: (lambda b: (b, b))(rng.integers(0, 2, (4, 4, 4, 1))), steps=1,
+    drawn = espalier.train_on(model, draw=lambda step, rng: (lambda b: (b, b))(rng.integers(0, 2, (4, 4, 4, 1))), steps=2,
                               train_steps=5)
     assert drawn["solved"]
     with pytest.raises(espalier.Error, match="train_on"):

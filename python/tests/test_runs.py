@@ -94,7 +94,7 @@ def test_what_a_callback_raises_comes_out():
     def fail(event):
         raise RuntimeError("mine")
     with pytest.raises(RuntimeError, match="mine"):
-        small(callback=fail)
+        espalier.train("checkerboard-small", train_steps=10**6, until_solved=False, progress=False, callback=fail)
     assert espalier.last_run().interrupted
 
 
