@@ -61,18 +61,20 @@ nb::object to_array(std::span<const T> values, std::vector<std::size_t> shape) {
   return array.take();
 }
 
-// An object that several Python threads may call: one call at a time, the others wait without the interpreter's lock.
+// An object that several Python threads may call: one call at a time. Long work waits and runs without the interpreter's
+// lock; short calls keep it, which cannot lock up, because nothing in work() needs it.
 class Guarded {
  public:
   template <class Body>
   auto work(Body&& body) {
     nb::gil_scoped_release release;
-    const std::lock_guard lock(mutex_);
+    const auto guard = lock();
     return body();
   }
+  std::unique_lock<std::recursive_mutex> lock() { return std::unique_lock(mutex_); }
 
  private:
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;
 };
 
 nb::object to_python(const FieldValue& value);

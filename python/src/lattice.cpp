@@ -205,6 +205,7 @@ class PyAutomaton : public Guarded {
                      bits(start),
                      bits(target)};
     check_rollout(r, channels());
+    const auto guard = lock();
     const auto goal = boards_goal(std::move(pairs), 0);
     goal->fit(r, channels());
     model_ = std::make_shared<LatticeModel>(automaton_, r, goal, parameters_.values(), seed_);
@@ -212,6 +213,7 @@ class PyAutomaton : public Guarded {
 
   // The model with the weights of now.
   LatticeModel model() {
+    const auto guard = lock();
     if (!model_)
       fail("model", "an automaton that has learned nothing yet", "one with a goal", "train_on() or set_examples() give it one");
     return {automaton_, model_->rollout(), model_->shared_goal(), parameters_.values(), seed_};
@@ -238,6 +240,7 @@ class PyAutomaton : public Guarded {
   }
 
   nb::dict facts() {
+    const auto guard = lock();
     nb::dict d;
     AutomatonOptions options = automaton_.options();
     Fields fields = fields_of(options);

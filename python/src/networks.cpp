@@ -1,6 +1,7 @@
 // Networks on graphs: DagNN with its accumulator contract, message passing, GraphTransformNet, and the optimizers.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "common.hpp"
 #include "espalier/dag_nn.hpp"
@@ -34,30 +35,41 @@ void check_finite(std::span<const float> values, const char* what) {
 class PyDag : public Guarded {
  public:
   PyDag(DagNN network, int threads) : network_(std::move(network)), pool_(threads) {}
-  DagNN& network() { return network_; }
+  // The network for the length of one expression, nobody else using it.
+  struct Locked {
+    std::unique_lock<std::recursive_mutex> guard;
+    DagNN& network;
+    DagNN* operator->() { return &network; }
+  };
+  Locked network() { return {lock(), network_}; }
   const ThreadPool& pool() const { return pool_; }
 
   nb::object forward(const InArray<float>& x) {
-    if (x.ndim() != 2 || x.shape(1) != network_.num_inputs())
-      fail("forward", "samples of another shape", "rows of " + std::to_string(network_.num_inputs()) + " inputs");
-    if (x.shape(0) == 0) fail("forward", "no rows", "at least one");
-    check_finite(span_of(x), "forward");
-    NewArray<float> y({x.shape(0), network_.num_outputs()});
+    std::optional<NewArray<float>> y;
     work([&] {
-      const std::span<const float> result = network_.forward(span_of(x), x.shape(0), pool_);
-      std::ranges::copy(result, y.data);
+      if (x.ndim() != 2 || x.shape(1) != network_.num_inputs())
+        fail("forward", "samples of another shape", "rows of " + std::to_string(network_.num_inputs()) + " inputs");
+      if (x.shape(0) == 0) fail("forward", "no rows", "at least one");
+      check_finite(span_of(x), "forward");
+      y.emplace(std::vector<std::size_t>{x.shape(0), network_.num_outputs()});
+      std::ranges::copy(network_.forward(span_of(x), x.shape(0), pool_), y->data);
     });
-    return y.take();
+    return y->take();
   }
   void backward(const InArray<float>& dy) {
-    if (dy.ndim() != 2 || dy.shape(1) != network_.num_outputs())
-      fail("backward", "gradients of another shape", "rows of " + std::to_string(network_.num_outputs()) + " outputs");
-    check_finite(span_of(dy), "backward");
-    work([&] { network_.backward_accumulate(span_of(dy), pool_); });
+    work([&] {
+      if (dy.ndim() != 2 || dy.shape(1) != network_.num_outputs())
+        fail("backward", "gradients of another shape", "rows of " + std::to_string(network_.num_outputs()) + " outputs");
+      check_finite(span_of(dy), "backward");
+      network_.backward_accumulate(span_of(dy), pool_);
+    });
   }
   nb::object input_gradients() {
-    const std::vector<float> g = work([&] { return network_.input_gradients(); });
-    const std::size_t inputs = std::max<std::size_t>(1, network_.num_inputs());
+    std::size_t inputs = 1;
+    const std::vector<float> g = work([&] {
+      inputs = std::max(inputs, network_.num_inputs());
+      return network_.input_gradients();
+    });
     return to_array<float>(g, {g.size() / inputs, inputs});
   }
 
@@ -114,25 +126,27 @@ class PyMessagePassing : public Guarded {
     check_finite(span_of(h), "message passing");
     NewArray<float> y({graph->num_nodes(), layer_.options().out});
     work([&] {
+      graph_.reset();
       h_.assign(h.data(), h.data() + h.size());
       y_.resize(graph->num_nodes() * layer_.options().out);
       layer_.forward_batch(parameters_, *graph, h_, y_, state_, pool_);
-      graph_ = graph;
+      graph_ = std::move(graph);
       std::ranges::copy(y_, y.data);
     });
     return y.take();
   }
   nb::object backward(const InArray<float>& dy) {
-    if (!graph_) fail("message passing", "backward without a forward", "a forward first");
-    if (dy.ndim() != 2 || dy.size() != y_.size() || dy.shape(1) != layer_.options().out)
-      fail("message passing", "gradients of another shape", "that of the forward's result");
-    check_finite(span_of(dy), "message passing");
-    NewArray<float> dh({graph_->num_nodes(), layer_.options().in});
+    std::optional<NewArray<float>> dh;
     work([&] {
+      if (!graph_) fail("message passing", "backward without a forward", "a forward first");
+      if (dy.ndim() != 2 || dy.size() != y_.size() || dy.shape(1) != layer_.options().out)
+        fail("message passing", "gradients of another shape", "that of the forward's result");
+      check_finite(span_of(dy), "message passing");
+      dh.emplace(std::vector<std::size_t>{graph_->num_nodes(), layer_.options().in});
       layer_.backward(parameters_, *graph_, h_, y_, span_of(dy), state_, parameters_.gradients(),
-                      {dh.data, h_.size()}, pool_);
+                      {dh->data, h_.size()}, pool_);
     });
-    return dh.take();
+    return dh->take();
   }
 
  private:
@@ -232,14 +246,14 @@ void bind_dag(nb::module_& m) {
            [](PyDag& d, const std::string& path) {
              d.work([&] {
                SafetensorsFile file;
-               d.network().save(file);
+               d.network()->save(file);
                write_safetensors(path, file);
              });
            })
       .def("to_bytes",
            [](PyDag& d) {
              SafetensorsFile file;
-             d.network().save(file);
+             d.network()->save(file);
              const std::vector<std::byte> bytes = file.serialize();
              return nb::bytes(bytes.data(), bytes.size());
            })
@@ -250,64 +264,66 @@ void bind_dag(nb::module_& m) {
             return new PyDag(DagNN::load(SafetensorsFile::parse(bytes, "a pickled DagNN")), threads);
           },
           nb::rv_policy::take_ownership)
-      .def("copy", [](PyDag& d, int threads) { return new PyDag(d.network(), threads); }, nb::rv_policy::take_ownership)
+      .def("copy", [](PyDag& d, int threads) { return new PyDag(*d.network().operator->(), threads); }, nb::rv_policy::take_ownership)
       .def("add_node",
            [](PyDag& d, const std::string& kind, const std::string& activation, float bias) {
-             return d.network().add_node(node_kind(kind), activation_named(activation), bias);
+             return d.network()->add_node(node_kind(kind), activation_named(activation), bias);
            })
-      .def("add_edge", [](PyDag& d, NodeId from, NodeId to, float w) { return d.network().add_edge(from, to, w); })
-      .def("remove_edge", [](PyDag& d, EdgeId e) { d.network().remove_edge(e); })
-      .def("remove_node", [](PyDag& d, NodeId n) { d.network().remove_node(n); })
-      .def("split_edge", [](PyDag& d, EdgeId e) { return d.network().split_edge(e); })
-      .def("add_shortcut", [](PyDag& d, NodeId from, NodeId to) { return d.network().add_shortcut(from, to); })
-      .def("prune_below", [](PyDag& d, float t) { return d.network().prune_below(t); })
-      .def("prune_percentile", [](PyDag& d, double p) { return d.network().prune_percentile(p); })
-      .def("remove_unseen", [](PyDag& d) { return d.network().remove_unseen(); })
+      .def("add_edge", [](PyDag& d, NodeId from, NodeId to, float w) { return d.network()->add_edge(from, to, w); })
+      .def("remove_edge", [](PyDag& d, EdgeId e) { d.network()->remove_edge(e); })
+      .def("remove_node", [](PyDag& d, NodeId n) { d.network()->remove_node(n); })
+      .def("split_edge", [](PyDag& d, EdgeId e) { return d.network()->split_edge(e); })
+      .def("add_shortcut", [](PyDag& d, NodeId from, NodeId to) { return d.network()->add_shortcut(from, to); })
+      .def("prune_below", [](PyDag& d, float t) { return d.network()->prune_below(t); })
+      .def("prune_percentile", [](PyDag& d, double p) { return d.network()->prune_percentile(p); })
+      .def("remove_unseen", [](PyDag& d) { return d.network()->remove_unseen(); })
       .def("nodes",
            [](PyDag& d) {
              nb::list list;
-             for (const auto& [id, node] : d.network().topology().nodes())
+             const auto guard = d.lock();
+             for (const auto& [id, node] : d.network()->topology().nodes())
                list.append(nb::make_tuple(id, name_of_kind(node.kind), std::string(name_of(node.activation)),
-                                          d.network().bias(id)));
+                                          d.network()->bias(id)));
              return list;
            })
       .def("edges",
            [](PyDag& d) {
              nb::list list;
-             for (const auto& [id, edge] : d.network().topology().edges())
-               list.append(nb::make_tuple(id, edge.from, edge.to, d.network().weight(id)));
+             const auto guard = d.lock();
+             for (const auto& [id, edge] : d.network()->topology().edges())
+               list.append(nb::make_tuple(id, edge.from, edge.to, d.network()->weight(id)));
              return list;
            })
-      .def("find_edge", [](PyDag& d, NodeId from, NodeId to) { return d.network().topology().find_edge(from, to); })
-      .def("weight", [](PyDag& d, EdgeId e) { return d.network().weight(e); })
-      .def("set_weight", [](PyDag& d, EdgeId e, float v) { d.network().set_weight(e, v); })
-      .def("bias", [](PyDag& d, NodeId n) { return d.network().bias(n); })
-      .def("set_bias", [](PyDag& d, NodeId n, float v) { d.network().set_bias(n, v); })
-      .def("to_text", [](PyDag& d) { return d.network().to_text(); })
+      .def("find_edge", [](PyDag& d, NodeId from, NodeId to) { return d.network()->topology().find_edge(from, to); })
+      .def("weight", [](PyDag& d, EdgeId e) { return d.network()->weight(e); })
+      .def("set_weight", [](PyDag& d, EdgeId e, float v) { d.network()->set_weight(e, v); })
+      .def("bias", [](PyDag& d, NodeId n) { return d.network()->bias(n); })
+      .def("set_bias", [](PyDag& d, NodeId n, float v) { d.network()->set_bias(n, v); })
+      .def("to_text", [](PyDag& d) { return d.network()->to_text(); })
       .def("forward", &PyDag::forward)
       .def("backward_accumulate", &PyDag::backward)
       .def("input_gradients", &PyDag::input_gradients)
-      .def("zero_grad", [](PyDag& d) { d.work([&] { d.network().zero_grad(d.pool()); }); })
-      .def("sgd", [](PyDag& d, float lr) { d.work([&] { d.network().step(lr, d.pool()); }); })
+      .def("zero_grad", [](PyDag& d) { d.work([&] { d.network()->zero_grad(d.pool()); }); })
+      .def("sgd", [](PyDag& d, float lr) { d.work([&] { d.network()->step(lr, d.pool()); }); })
       .def("step",
            [](PyDag& d, Optimizer& o, float lr) {
              d.work([&] {
-               d.network().apply_edits(&o);
-               o.step(d.network().parameters(), lr, d.pool());
+               d.network()->apply_edits(&o);
+               o.step(d.network()->parameters(), lr, d.pool());
              });
            })
-      .def("gradient_norm", [](PyDag& d) { return d.work([&] { return d.network().gradient_norm(d.pool()); }); })
+      .def("gradient_norm", [](PyDag& d) { return d.work([&] { return d.network()->gradient_norm(d.pool()); }); })
       .def("clip_gradients",
-           [](PyDag& d, double norm) { return d.work([&] { return d.network().clip_gradients(norm, d.pool()); }); })
-      .def("has_gradients", [](PyDag& d) { return d.network().has_gradients(); })
-      .def("edge_grad", [](PyDag& d, NodeId from, NodeId to) { return d.network().edge_grad(from, to); })
-      .def("bias_grad", [](PyDag& d, NodeId n) { return d.network().bias_grad(n); })
-      .def("train", [](PyDag& d, bool on) { d.network().train(on); })
-      .def_prop_ro("is_training", [](PyDag& d) { return d.network().is_training(); })
-      .def_prop_ro("num_parameters", [](PyDag& d) { return d.network().num_parameters(); })
-      .def_prop_ro("num_inputs", [](PyDag& d) { return d.network().num_inputs(); })
-      .def_prop_ro("num_outputs", [](PyDag& d) { return d.network().num_outputs(); })
-      .def("hash", [](PyDag& d) { return d.network().parameters().hash(); });
+           [](PyDag& d, double norm) { return d.work([&] { return d.network()->clip_gradients(norm, d.pool()); }); })
+      .def("has_gradients", [](PyDag& d) { return d.network()->has_gradients(); })
+      .def("edge_grad", [](PyDag& d, NodeId from, NodeId to) { return d.network()->edge_grad(from, to); })
+      .def("bias_grad", [](PyDag& d, NodeId n) { return d.network()->bias_grad(n); })
+      .def("train", [](PyDag& d, bool on) { d.network()->train(on); })
+      .def_prop_ro("is_training", [](PyDag& d) { return d.network()->is_training(); })
+      .def_prop_ro("num_parameters", [](PyDag& d) { return d.network()->num_parameters(); })
+      .def_prop_ro("num_inputs", [](PyDag& d) { return d.network()->num_inputs(); })
+      .def_prop_ro("num_outputs", [](PyDag& d) { return d.network()->num_outputs(); })
+      .def("hash", [](PyDag& d) { return d.network()->parameters().hash(); });
 }
 
 const TableModel& table_of(const Model& model) {

@@ -196,3 +196,25 @@ def test_transform_networks_learn(threads):
                 lambda: net.batch([]), lambda: net.batch([espalier.LabelledGraph(["X"])])):
         with pytest.raises(espalier.Error):
             bad()
+
+
+def test_one_network_may_be_used_from_many_threads():
+    import threading
+    network = espalier.DagNN.layered([4, 16, 2], seed=1)
+    x = np.random.default_rng(0).normal(size=(32, 4))
+    failures = []
+
+    def use(k):
+        try:
+            for i in range(200):
+                network.forward(x)
+                if k == 0:
+                    network.set_weight(network.edges[i % 8][0], 0.5)
+                elif i % 50 == 0:
+                    network.split_edge(network.edges[k][0])
+        except Exception as error:  # noqa: BLE001
+            failures.append(error)
+    threads = [threading.Thread(target=use, args=(k,)) for k in range(4)]
+    [t.start() for t in threads]
+    [t.join(60) for t in threads]
+    assert not failures and not any(t.is_alive() for t in threads)
