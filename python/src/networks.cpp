@@ -125,8 +125,9 @@ class PyMessagePassing : public Guarded {
            std::to_string(graph->num_nodes()) + " nodes x " + std::to_string(layer_.options().in) + " features");
     check_finite(span_of(h), "message passing");
     NewArray<float> y({graph->num_nodes(), layer_.options().out});
+    std::shared_ptr<MessageGraph> before;  // let go of with the interpreter's lock, which its owner in Python needs
     work([&] {
-      graph_.reset();
+      before = std::move(graph_);
       h_.assign(h.data(), h.data() + h.size());
       y_.resize(graph->num_nodes() * layer_.options().out);
       layer_.forward_batch(parameters_, *graph, h_, y_, state_, pool_);
