@@ -43,8 +43,7 @@ nb::object evaluate_bits(const Netlist& n, const InArray<std::uint8_t>& bits) {
         }
       const std::vector<std::uint64_t> nets = evaluate_words(n, words);
       for (std::size_t p = 0; p < count; ++p)
-        for (std::size_t o = 0; o < outputs; ++o)
-          out.data[(first + p) * outputs + o] = nets[n.outputs[o].net] >> p & 1;
+        for (std::size_t o = 0; o < outputs; ++o) out.data[(first + p) * outputs + o] = nets[n.outputs[o].net] >> p & 1;
     }
   }
   return out.take();
@@ -126,7 +125,8 @@ void bind_circuit(nb::module_& m) {
              ProvedCircuit circuit = prove_and_simplify(n, options);
              return std::pair(circuit.netlist(), circuit.proof());
            })
-      .def("__eq__", [](const Netlist& a, const Netlist& b) { return a == b; }, nb::is_operator());
+      .def(
+          "__eq__", [](const Netlist& a, const Netlist& b) { return a == b; }, nb::is_operator());
   m.def("write_file", [](const std::string& path, const nb::bytes& content) {
     const std::string_view text(content.c_str(), content.size());
     nb::gil_scoped_release release;

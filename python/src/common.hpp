@@ -61,8 +61,8 @@ nb::object to_array(std::span<const T> values, std::vector<std::size_t> shape) {
   return array.take();
 }
 
-// An object that several Python threads may call: one call at a time. Long work waits and runs without the interpreter's
-// lock; short calls keep it, which cannot lock up, because nothing in work() needs it.
+// An object that several Python threads may call: one call at a time. Long work waits and runs without the
+// interpreter's lock; short calls keep it, which cannot lock up, because nothing in work() needs it.
 class Guarded {
  public:
   template <class Body>

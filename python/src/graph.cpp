@@ -1,9 +1,10 @@
 // Labelled graphs: edit distance and similarity.
+#include "espalier/graph.hpp"
+
 #include <nanobind/stl/tuple.h>
 
 #include "common.hpp"
 #include "espalier/error.hpp"
-#include "espalier/graph.hpp"
 
 namespace espalier::python {
 namespace {

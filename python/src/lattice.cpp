@@ -22,8 +22,9 @@ Shape shape_of(const InArray<T>& array, const char* what) {
     fail(what, std::to_string(array.ndim()) + " dimensions", "four: boards, height, width, channels");
   const Shape s{array.shape(0), array.shape(1), array.shape(2), array.shape(3)};
   if (s.boards * s.cells() * s.channels == 0 || s.boards > (1u << 24) || s.height > (1u << 20) || s.width > (1u << 20))
-    fail(what, "boards of " + std::to_string(s.boards) + " x " + std::to_string(s.height) + " x " +
-                   std::to_string(s.width) + " x " + std::to_string(s.channels),
+    fail(what,
+         "boards of " + std::to_string(s.boards) + " x " + std::to_string(s.height) + " x " + std::to_string(s.width) +
+             " x " + std::to_string(s.channels),
          "no empty dimension and none that is absurd");
   return s;
 }
@@ -71,8 +72,8 @@ void from_bits(const BoardBatch& bits, const Shape& s, std::uint8_t* to) {
 }
 
 // Runs a cell; `history` keeps every state, or only the last.
-nb::object hard_rollout(const Netlist& cell, bool periodic, const InArray<std::uint8_t>& initial, int steps, double rate,
-                        std::uint64_t seed, bool history, int threads) {
+nb::object hard_rollout(const Netlist& cell, bool periodic, const InArray<std::uint8_t>& initial, int steps,
+                        double rate, std::uint64_t seed, bool history, int threads) {
   const Shape s = shape_of(initial, "rollout");
   if (steps < 0) fail("rollout", std::to_string(steps) + " steps", "0 or more");
   std::vector<std::size_t> shape{s.boards, s.height, s.width, s.channels};
@@ -149,7 +150,8 @@ class PyAutomaton : public Guarded {
   }
 
   nb::object hard(const InArray<std::uint8_t>& initial, int steps, double rate, std::uint64_t seed, bool history) {
-    if (initial.ndim() == 4 && initial.shape(3) != static_cast<std::size_t>(channels())) wrong_channels(initial.shape(3));
+    if (initial.ndim() == 4 && initial.shape(3) != static_cast<std::size_t>(channels()))
+      wrong_channels(initial.shape(3));
     const Netlist cell = work([&] { return harden_folded(automaton_, parameters_.values()); });
     return hard_rollout(cell, periodic(), initial, steps, rate, seed, history, pool_.threads());
   }
@@ -215,7 +217,8 @@ class PyAutomaton : public Guarded {
   LatticeModel model() {
     const auto guard = lock();
     if (!model_)
-      fail("model", "an automaton that has learned nothing yet", "one with a goal", "train_on() or set_examples() give it one");
+      fail("model", "an automaton that has learned nothing yet", "one with a goal",
+           "train_on() or set_examples() give it one");
     return {automaton_, model_->rollout(), model_->shared_goal(), parameters_.values(), seed_};
   }
   bool has_goal() const { return model_ != nullptr; }
@@ -350,20 +353,18 @@ void bind_lattice(nb::module_& m) {
       .def("loss",
            [](PyAutomaton& a, const InArray<float>& initial, const InArray<float>& target, int steps, float rate,
               std::uint64_t seed, std::uint32_t step, float temperature, float gumbel, bool straight, bool gradients) {
-             return a.loss(initial, target, steps, rate, seed, step,
-                           {.temperature = temperature,
-                            .gumbel_scale = gumbel,
-                            .seed = seed,
-                            .step = step,
-                            .straight = straight},
-                           gradients);
+             return a.loss(
+                 initial, target, steps, rate, seed, step,
+                 {.temperature = temperature, .gumbel_scale = gumbel, .seed = seed, .step = step, .straight = straight},
+                 gradients);
            })
       .def("values",
            [](nb::handle self) { return tensor_views(nb::cast<PyAutomaton&>(self).parameters(), false, self); })
       .def("gradients",
            [](nb::handle self) { return tensor_views(nb::cast<PyAutomaton&>(self).parameters(), true, self); })
       .def("zero_grad", [](PyAutomaton& a) { a.work([&] { a.parameters().zero_grad(a.pool()); }); })
-      .def("gradient_norm", [](PyAutomaton& a) { return a.work([&] { return a.parameters().gradient_norm(a.pool()); }); })
+      .def("gradient_norm",
+           [](PyAutomaton& a) { return a.work([&] { return a.parameters().gradient_norm(a.pool()); }); })
       .def("clip_gradients",
            [](PyAutomaton& a, double norm) {
              return a.work([&] { return a.parameters().clip_gradients(norm, a.pool()); });

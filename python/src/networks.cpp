@@ -59,7 +59,8 @@ class PyDag : public Guarded {
   void backward(const InArray<float>& dy) {
     work([&] {
       if (dy.ndim() != 2 || dy.shape(1) != network_.num_outputs())
-        fail("backward", "gradients of another shape", "rows of " + std::to_string(network_.num_outputs()) + " outputs");
+        fail("backward", "gradients of another shape",
+             "rows of " + std::to_string(network_.num_outputs()) + " outputs");
       check_finite(span_of(dy), "backward");
       network_.backward_accumulate(span_of(dy), pool_);
     });
@@ -144,8 +145,8 @@ class PyMessagePassing : public Guarded {
         fail("message passing", "gradients of another shape", "that of the forward's result");
       check_finite(span_of(dy), "message passing");
       dh.emplace(std::vector<std::size_t>{graph_->num_nodes(), layer_.options().in});
-      layer_.backward(parameters_, *graph_, h_, y_, span_of(dy), state_, parameters_.gradients(),
-                      {dh->data, h_.size()}, pool_);
+      layer_.backward(parameters_, *graph_, h_, y_, span_of(dy), state_, parameters_.gradients(), {dh->data, h_.size()},
+                      pool_);
     });
     return dh->take();
   }
@@ -207,10 +208,8 @@ void bind_parameters(nb::class_<Owner>& c) {
       .def("clip_gradients",
            [](Owner& o, double norm) { return o.work([&] { return o.parameters().clip_gradients(norm, o.pool()); }); })
       .def("sgd", [](Owner& o, float lr) { o.work([&] { sgd_step(o.parameters(), lr, o.pool()); }); })
-      .def("step",
-           [](Owner& o, Optimizer& optimizer, float lr) {
-             o.work([&] { optimizer.step(o.parameters(), lr, o.pool()); });
-           })
+      .def("step", [](Owner& o, Optimizer& optimizer,
+                      float lr) { o.work([&] { optimizer.step(o.parameters(), lr, o.pool()); }); })
       .def("hash", [](Owner& o) { return o.parameters().hash(); })
       .def_prop_ro("num_parameters", [](Owner& o) { return o.parameters().num_parameters(); });
 }
@@ -265,7 +264,9 @@ void bind_dag(nb::module_& m) {
             return new PyDag(DagNN::load(SafetensorsFile::parse(bytes, "a pickled DagNN")), threads);
           },
           nb::rv_policy::take_ownership)
-      .def("copy", [](PyDag& d, int threads) { return new PyDag(*d.network().operator->(), threads); }, nb::rv_policy::take_ownership)
+      .def(
+          "copy", [](PyDag& d, int threads) { return new PyDag(*d.network().operator->(), threads); },
+          nb::rv_policy::take_ownership)
       .def("add_node",
            [](PyDag& d, const std::string& kind, const std::string& activation, float bias) {
              return d.network()->add_node(node_kind(kind), activation_named(activation), bias);
@@ -334,8 +335,8 @@ const TableModel& table_of(const Model& model) {
 }
 
 // Outputs in their own unit: class probabilities [rows][classes], or numbers [rows].
-nb::object predict_table(const Model& model, std::vector<std::string> header, std::vector<std::vector<std::string>> rows,
-                         int threads) {
+nb::object predict_table(const Model& model, std::vector<std::string> header,
+                         std::vector<std::vector<std::string>> rows, int threads) {
   const TableModel& table = table_of(model);
   const TableSchema& schema = table.schema();
   CsvTable csv{std::move(header), std::move(rows), {}};
@@ -401,8 +402,9 @@ void bind_networks(nb::module_& m) {
       .def_prop_ro("num_edges", &MessageGraph::num_edges)
       .def_prop_ro("num_relations", &MessageGraph::num_relations);
   nb::class_<PyMessagePassing> layer(m, "MessagePassing");
-  layer.def(nb::init<std::size_t, std::size_t, std::size_t, const std::string&, bool, const std::string&, std::uint64_t,
-                     int>())
+  layer
+      .def(nb::init<std::size_t, std::size_t, std::size_t, const std::string&, bool, const std::string&, std::uint64_t,
+                    int>())
       .def("forward", &PyMessagePassing::forward)
       .def("backward", &PyMessagePassing::backward);
   bind_parameters(layer);
@@ -439,8 +441,9 @@ void bind_networks(nb::module_& m) {
     for (const TableColumn& column : table_of(model).schema().inputs) names.push_back(column.name);
     return names;
   });
-  m.def("table_network", [](const Model& model, int threads) { return new PyDag(table_of(model).network(), threads); },
-        nb::rv_policy::take_ownership);
+  m.def(
+      "table_network", [](const Model& model, int threads) { return new PyDag(table_of(model).network(), threads); },
+      nb::rv_policy::take_ownership);
   m.def("rewrite", [](const Model& model, const std::string& text, int passes) {
     const auto* rewriter = dynamic_cast<const RewriteModel*>(&model);
     if (!rewriter) fail("model", "a " + model.kind(), "a rewrite network");

@@ -1,9 +1,9 @@
 // Tasks, runs and model files. A run trains on a thread of its own while the calling one hears Ctrl-C and calls back.
+#include <nanobind/stl/map.h>
+
 #include <condition_variable>
 #include <optional>
 #include <thread>
-
-#include <nanobind/stl/map.h>
 
 #include "common.hpp"
 #include "espalier/error.hpp"
