@@ -6,6 +6,11 @@ target_compile_options(espalier_compile_options INTERFACE -ffp-contract=off)
 # Nobody reads errno or the exception flags after arithmetic; saying so lets loops with sqrt and comparisons
 # become vector code. No value changes.
 target_compile_options(espalier_compile_options INTERFACE -fno-math-errno -fno-trapping-math)
+if(ESPALIER_PYTHON)
+  # Code for a shared object, but nobody replaces its functions from outside: they may be inlined as in the program.
+  target_compile_options(espalier_compile_options INTERFACE -fno-semantic-interposition -fvisibility=hidden
+    -fvisibility-inlines-hidden)
+endif()
 # Of Highway's targets the ones that differ in what our kernels use: the others only cost compile time.
 target_compile_definitions(espalier_compile_options INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
 if(ESPALIER_DEVELOPER)

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   program.commands = {train_command(),   eval_command(),   run_command(),    sweep_command(), info_command(),
                       circuit_command(), export_command(), verify_command(), bench_command(), rewrite_command(),
                       predict_command(), ged_command(),    data_command()};
-  const int exit_code = run_command_line(program, "espalier 0.2.0", argc, argv);
+  const int exit_code = run_command_line(program, "espalier " ESPALIER_VERSION, argc, argv);
   if (std::fflush(stdout) != 0) {
     std::fputs("espalier: standard output cannot be written\n", stderr);
     return exit_code ? exit_code : kFailed;

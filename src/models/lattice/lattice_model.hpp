@@ -31,6 +31,7 @@ class LatticeModel : public Model {
   const Automaton& automaton() const { return automaton_; }
   const RolloutOptions& rollout() const { return rollout_; }
   const LatticeGoal& goal() const { return *goal_; }
+  const std::shared_ptr<const LatticeGoal>& shared_goal() const { return goal_; }
   std::uint64_t seed() const { return seed_; }  // of the training: its validation boards are drawn from it
   bool periodic() const { return automaton_.options().boundary == Boundary::kPeriodic; }
   int channels() const { return automaton_.options().channels; }

@@ -1,0 +1,38 @@
+"""Espalier trains networks that live on graphs and lattices and learn local rules.
+
+Everything here is a thin layer over the same engine as the ``espalier`` program: same options, same messages, same bits
+for any number of threads.
+
+>>> import espalier
+>>> run = espalier.train("checkerboard-small", train_steps=20, progress=False)
+>>> run.model.channels
+4
+"""
+
+from ._arrays import Error
+from ._boards import LogicAutomaton, train_on
+from ._circuits import Circuit, Verification
+from ._graphs import EditDistance, Graph, LabelledGraph, edit_distance, edit_distances, wl_similarity
+from ._networks import AdamW, DagNN, GraphTransformNet, MessagePassing, SGD
+from ._runs import Interrupted, RewriteModel, Run, TableModel, last_run, load, options, resume, tasks, train
+
+__version__ = "0.2.0"
+
+__all__ = [
+    "AdamW", "Circuit", "DagClassifier", "DagNN", "DagRegressor", "EditDistance", "Error", "Graph", "GraphTransformNet",
+    "Interrupted", "LabelledGraph", "LogicAutomaton", "MessagePassing", "RewriteModel", "Run", "SGD", "TableModel",
+    "Verification", "edit_distance", "edit_distances", "last_run", "load", "options", "resume", "tasks", "train",
+    "train_on", "wl_similarity",
+]
+
+
+def __getattr__(name):
+    # scikit-learn is only imported by those who use it.
+    if name in ("DagClassifier", "DagRegressor"):
+        from . import _estimators
+        return getattr(_estimators, name)
+    raise AttributeError(f"module 'espalier' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))

@@ -1,0 +1,119 @@
+"""Arrays from users: made contiguous and of the right type, or refused with a message."""
+
+import numpy as np
+
+from ._core import Error
+
+Error.__module__ = "espalier"
+
+
+def floats(values, what, ndim=None):
+    """As float32, contiguous; a copy when it has to be. Texts, ragged lists, complex numbers, NaN and infinity are
+    errors."""
+    array = _numbers(values, what)
+    if array.dtype.kind == "c":
+        raise Error(f"[{what}] got complex numbers, expected real ones")
+    array = np.ascontiguousarray(array, dtype=np.float32)
+    if not np.isfinite(array).all():
+        raise Error(f"[{what}] got a value that is NaN or infinite (or beyond float32), expected finite numbers")
+    return _dimensions(array, what, ndim)
+
+
+def bits(values, what, ndim=None):
+    """As uint8 of 0 and 1; booleans, whole numbers and floats that are exactly 0 or 1 are taken."""
+    array = _numbers(values, what)
+    with np.errstate(invalid="ignore"):
+        whole = array.astype(np.uint8) if array.dtype.kind in "biuf" else None
+    if whole is None or not np.array_equal(whole, array) or (whole > 1).any():
+        raise Error(f"[{what}] got other values than 0 and 1, expected bits")
+    return _dimensions(np.ascontiguousarray(whole), what, ndim)
+
+
+def indices(values, what, ndim=None, dtype=np.int64):
+    """As whole numbers of 0 and more."""
+    array = _numbers(values, what)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu" or (array.size and array.min() < 0) or (
+            array.size and int(array.max()) > np.iinfo(dtype).max):
+        raise Error(f"[{what}] got {array.dtype} values, expected whole numbers from 0 on")
+    return _dimensions(np.ascontiguousarray(array, dtype=dtype), what, ndim)
+
+
+def whole(value, what, least=0, most=2**63 - 1):
+    """A whole number in a range."""
+    number = _scalar(value, int)
+    if number is None or number != value or not least <= number <= most:
+        raise Error(f"[{what}] got {_short(value)}, expected a whole number from {least} to {most}")
+    return number
+
+
+def number(value, what, least=-np.inf, most=np.inf):
+    """A finite number in a range."""
+    result = _scalar(value, float)
+    if result is None or not (np.isfinite(result) and least <= result <= most):
+        raise Error(f"[{what}] got {_short(value)}, expected a number from {least:g} to {most:g}")
+    return result
+
+
+def _scalar(value, kind):
+    if isinstance(value, (str, bytes, complex, np.complexfloating, np.ndarray)) and not (
+            isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biuf"):
+        return None
+    try:
+        return kind(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def flag(value, what):
+    """True or False; whole numbers 0 and 1 too."""
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
+        return bool(value)
+    raise Error(f"[{what}] got {_short(value)}, expected True or False")
+
+
+def threads_of(threads):
+    """None is all cores; the result is the same for any number."""
+    return 0 if threads is None else whole(threads, "threads", 1, 4096)
+
+
+def text_of(value, what):
+    """A text or a path."""
+    try:
+        import os
+        return os.fsdecode(value) if not isinstance(value, str) else value
+    except TypeError:
+        raise Error(f"[{what}] got {_short(value)}, expected a text") from None
+
+
+def plain(value):
+    """NumPy scalars and arrays in options as the plain values that they stand for."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if hasattr(value, "__fspath__"):
+        return text_of(value, "path")
+    return value
+
+
+def _short(value):
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _numbers(values, what):
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError):
+        array = None
+    if array is None or array.dtype.kind not in "biufc":
+        raise Error(f"[{what}] got {_short(values)}, expected an array of numbers")
+    return array
+
+
+def _dimensions(array, what, ndim):
+    if ndim is not None and array.ndim != ndim:
+        raise Error(f"[{what}] got {array.ndim} dimensions, expected {ndim}")
+    return array

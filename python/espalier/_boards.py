@@ -1,0 +1,240 @@
+"""Logic automata on boards of NumPy bits."""
+
+import base64
+import contextlib
+
+import numpy as np
+
+from . import _core, _show
+from ._arrays import Error, bits, flag, floats, number, text_of, threads_of, whole
+from ._circuits import Circuit
+from ._networks import AdamW
+
+
+def _boards(values, what, convert):
+    """[B, H, W, C], and whether a dimension for boards was added."""
+    array = convert(values, what)
+    if array.ndim == 3:
+        return array[None], True
+    if array.ndim != 4:
+        raise Error(f"[{what}] got {array.ndim} dimensions, expected [boards, height, width, channels], boards optional")
+    return array, False
+
+
+class LogicAutomaton:
+    """A grid of cells that all run the same small circuit of logic gates, trained as soft gates.
+
+    ``update`` and ``perceive`` are layer widths, as a list or as the program writes them ("256x10,128,64,32,16,8,8");
+    ``wiring`` is "unique" or "random", ``boundary`` "zero" or "periodic".
+
+    Boards are arrays [boards, height, width, channels]; the first dimension may be left out. Hard boards are uint8
+    of 0 and 1, soft ones float32.
+
+    >>> model = espalier.LogicAutomaton(channels=2, kernels=4, update="16,8,4,2", seed=1)
+    >>> model.rollout(np.zeros((8, 8, 2)), steps=3).shape
+    (4, 8, 8, 2)
+    """
+
+    def __init__(self, channels=8, kernels=16, perceive="8,4,2", update=None, wiring="unique", boundary="zero", seed=1,
+                 start_logit=5.0, threads=None):
+        settings = [("channels", whole(channels, "channels", 1, 10**6)), ("kernels", whole(kernels, "kernels", 1, 10**6)),
+                    ("perceive", _layers(perceive)), ("wiring", text_of(wiring, "wiring")),
+                    ("boundary", text_of(boundary, "boundary"))]
+        settings.append(("update", _layers(update) if update is not None else f"256x10,128,64,32,16,8,{channels}"))
+        self._core = _core.Automaton(settings, whole(seed, "seed"), number(start_logit, "start_logit", -1e6, 1e6),
+                                     threads_of(threads))
+
+    @classmethod
+    def _of(cls, core):
+        self = cls.__new__(cls)
+        self._core = core
+        return self
+
+    @property
+    def facts(self):
+        """What it is: channels, kernels, layers, gates, and what it learned."""
+        return self._core.facts()
+
+    @property
+    def channels(self):
+        """Bits of a cell."""
+        return self.facts["channels"]
+
+    @property
+    def parameters(self):
+        """The logits by name: writable views, [gates, 16] or [kernels, gates, 16]. They live as long as they are used."""
+        return self._core.values()
+
+    @property
+    def gradients(self):
+        """The gradients by name, of the same shapes: what loss_and_grad adds to."""
+        return self._core.gradients()
+
+    num_parameters = property(lambda self: self._core.num_parameters, doc="How many logits there are.")
+    weights_hash = property(lambda self: self._core.hash(), doc="Of all logits.")
+
+    def rollout(self, initial, steps, soft=False, fire_rate=1, seed=0, last=False, temperature=1.0):
+        """The boards at every step, [steps + 1, boards, height, width, channels], or with ``last`` only at the end.
+        ``soft``: gates as they are trained instead of the likeliest ones. ``fire_rate`` below 1: in each step a cell
+        takes its new state with this probability; ``seed`` draws which.
+        """
+        steps = whole(steps, "steps", 0, 10**9)
+        rate = number(fire_rate, "fire_rate", 0, 1)
+        seed = whole(seed, "seed")
+        if flag(soft, "soft"):
+            boards, single = _boards(initial, "initial", floats)
+            out = self._core.soft(boards, steps, rate, seed, number(temperature, "temperature", 1e-6, 1e6), False, not flag(last, "last"))
+        else:
+            boards, single = _boards(initial, "initial", bits)
+            out = self._core.hard(boards, steps, rate, seed, not flag(last, "last"))
+        return out[..., 0, :, :, :] if single else out
+
+    def loss(self, initial, target, steps, **choice):
+        """The squared error at the last step, summed over boards, cells and the channels of the target."""
+        return self._loss(initial, target, steps, False, **choice)
+
+    def loss_and_grad(self, initial, target, steps, **choice):
+        """The loss, and its gradients added to ``gradients``: call ``zero_grad`` first. Returns (loss, gradients).
+
+        Keywords: ``fire_rate``, ``seed`` and ``step`` of the draws, ``temperature`` and ``gumbel`` noise of the soft
+        gates, ``straight=True`` for straight through.
+        """
+        return self._loss(initial, target, steps, True, **choice), self.gradients
+
+    def _loss(self, initial, target, steps, gradients, fire_rate=1, seed=0, step=0, temperature=1.0, gumbel=0.0,
+              straight=False):
+        boards, _ = _boards(initial, "initial", floats)
+        wanted, _ = _boards(target, "target", floats)
+        return self._core.loss(boards, wanted, whole(steps, "steps", 1, 10**6), number(fire_rate, "fire_rate", 0, 1),
+                               whole(seed, "seed"), whole(step, "step", 0, 2**32 - 1),
+                               number(temperature, "temperature", 1e-6, 1e6), number(gumbel, "gumbel", 0, 1e6),
+                               flag(straight, "straight"), gradients)
+
+    def zero_grad(self):
+        """Sets all gradients to 0."""
+        self._core.zero_grad()
+
+    def gradient_norm(self):
+        """The global norm of the gradients."""
+        return self._core.gradient_norm()
+
+    def clip_gradients(self, max_norm):
+        """Scales the gradients to at most this norm; returns the norm before."""
+        return self._core.clip_gradients(number(max_norm, "max_norm", 0))
+
+    def circuit(self, simplify=True):
+        """The circuit of a cell: inputs are 9 x channels bits of the neighbourhood, outputs the next channels.
+        Simplified with a proof, or every gate as trained."""
+        raw = Circuit._of(self._core.raw_cell(), self.facts["boundary"] == "periodic")
+        return raw.simplify() if flag(simplify, "simplify") else raw
+
+    def learn_from(self, initial, target, steps, fire_rate=1, name="boards"):
+        """Gives the model what it is judged by and saved with: boards, and what they are to be after some steps."""
+        start, _ = _boards(initial, "initial", bits)
+        wanted, _ = _boards(target, "target", bits)
+        self._core.set_examples(text_of(name, "name"), start, wanted, whole(steps, "steps", 1, 10**6),
+                                number(fire_rate, "fire_rate", 0, 1))
+
+    def evaluate(self, seed=1, reset_steps=4000):
+        """The validation and the trials of what the model learned: a list with name, score, exact, description."""
+        return self._core.trials(whole(seed, "seed"), whole(reset_steps, "reset_steps", 1, 10**7))
+
+    def start(self, height=None, width=None, seed=1):
+        """A board to start from, [height, width, channels], of the size it was trained on or any other."""
+        view = self.facts.get("view", [16, 16])
+        return self._core.start(whole(view[0] if height is None else height, "height", 1, 65536),
+                                whole(view[1] if width is None else width, "width", 1, 65536), whole(seed, "seed"))
+
+    def save(self, path):
+        """Writes a model file, which the program reads as well."""
+        self._core.save(text_of(path, "path"))
+
+    def __repr__(self):
+        facts = self.facts
+        learned = f", learned {facts['learned']}" if "learned" in facts else ""
+        return f"<LogicAutomaton: {facts['gates']} gates, {facts['channels']} channels{learned}>"
+
+    def _repr_html_(self):
+        return _show.automaton_html(self)
+
+
+def _layers(value):
+    return value if isinstance(value, str) else [whole(v, "layers", 1, 10**7) for v in np.ravel(value)]
+
+
+def train_on(model, initial=None, target=None, *, draw=None, validate=None, steps, train_steps=500, lr=0.06, batch=None,
+             eval_every=10, seed=1, fire_rate=1, clip_value=0.0, until_solved=True, progress=False, callback=None,
+             name="boards"):
+    """Trains an automaton on boards of your own and leaves it with its best weights.
+
+    Either arrays ``initial`` and ``target`` ([N, H, W, C] and [N, H, W, channels to learn]; ``batch`` of them are drawn
+    for every step), or ``draw(step, rng) -> (initial, target)``. ``validate`` is a pair of arrays that the hard circuit
+    is judged on (by default the given ones, or a draw of their own). ``steps`` is the length of a rollout,
+    ``train_steps`` the number of optimizer steps. Returns a dict with solved, wrong (bits per board, of the best), step,
+    and metrics.
+
+    >>> start = np.random.default_rng(0).integers(0, 2, (32, 3, 3, 1))
+    >>> model = espalier.LogicAutomaton(channels=1, kernels=4, perceive="8,4,2", update="16,8,4,2,1", seed=1, start_logit=2)
+    >>> result = espalier.train_on(model, start, start, steps=1, train_steps=100, lr=0.2)  # every cell stays as it is
+    >>> result["solved"]
+    True
+    """
+    if (draw is None) == (initial is None or target is None):
+        raise Error("[train_on] got neither or both of arrays and draw, expected one of them")
+    rng = np.random.default_rng(whole(seed, "seed"))
+    if draw is None:
+        starts, _ = _boards(initial, "initial", floats)
+        targets, _ = _boards(target, "target", floats)
+        if len(starts) != len(targets):
+            raise Error(f"[train_on] got {len(starts)} starts and {len(targets)} targets, expected as many")
+        size = min(len(starts), whole(batch, "batch", 1) if batch is not None else 16)
+
+        def draw(_, generator):
+            chosen = generator.choice(len(starts), size, replace=False)
+            return starts[chosen], targets[chosen]
+
+        validate = validate or (starts, targets)
+    validate = validate or draw(-1, np.random.default_rng([seed, 1]))
+    check = (_boards(validate[0], "validate", bits)[0], _boards(validate[1], "validate", bits)[0])
+    optimizer = AdamW(model, lr=lr, clip_value=clip_value)
+    best, best_step, best_values = np.inf, 0, None
+    metrics = {"step": [], "loss": [], "wrong": []}
+    loss = np.nan
+    with contextlib.closing(_show.progress_bar(train_steps, progress)) as bar:
+        for step in range(whole(train_steps, "train_steps", 0, 10**9) + 1):
+            if step % eval_every == 0 or step == train_steps:
+                out = model.rollout(check[0], steps, fire_rate=fire_rate, seed=seed, last=True)
+                wrong = float((out[..., :check[1].shape[-1]] != check[1]).sum()) / len(check[0])
+                for column, value in zip(metrics, (step, loss, wrong)):
+                    metrics[column].append(value)
+                if wrong < best:
+                    best, best_step = wrong, step
+                    best_values = {k: v.copy() for k, v in model.parameters.items()}
+                bar.show(step, wrong)
+                stop = callback is not None and callback(step, loss, wrong) is False
+                if stop or (until_solved and wrong == 0):
+                    break
+            if step == train_steps:
+                break
+            boards, wanted = draw(step, rng)
+            model.zero_grad()
+            loss = model.loss_and_grad(boards, wanted, steps, fire_rate=fire_rate, seed=seed, step=step)[0]
+            if not np.isfinite(loss):
+                raise Error(f"[train_on] got a loss of {loss} in step {step}, expected a finite number")
+            optimizer.step()
+    for key, values in model.parameters.items():
+        values[...] = best_values[key]
+    model.learn_from(*check, steps, fire_rate=fire_rate, name=name)
+    return {"solved": best == 0, "wrong": best, "step": best_step,
+            "metrics": {column: np.array(values) for column, values in metrics.items()}}
+
+
+def animate(frames, zoom=8, delay_ms=100):
+    """Boards [T, H, W, C] as the bytes of a GIF: one channel as black and white, three as colours."""
+    return _core.animation(_show.pixels(frames), zoom, delay_ms)
+
+
+def animation_tag(frames, zoom=8):
+    """An <img> that carries the animation in itself."""
+    data = base64.b64encode(animate(frames, zoom)).decode()
+    return f'<img alt="boards" style="image-rendering: pixelated" src="data:image/gif;base64,{data}">'

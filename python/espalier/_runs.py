@@ -1,0 +1,300 @@
+"""Tasks, runs and model files."""
+
+import csv
+import os
+import sys
+
+import numpy as np
+
+from . import _core, _show
+from ._arrays import Error, flag, plain, text_of, threads_of, whole
+from ._boards import LogicAutomaton
+from ._networks import DagNN
+
+_last = None
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while training. ``run`` is what was reached; one with a folder goes on with ``espalier.resume``."""
+
+    def __init__(self, run):
+        super().__init__("training was interrupted; its run is in .run and espalier.last_run()")
+        self.run = run
+
+
+def last_run():
+    """The run that was trained last, also when it was interrupted or a callback raised; None before the first."""
+    return _last
+
+
+def tasks():
+    """What can be trained: names and what they are.
+
+    >>> "life" in espalier.tasks()
+    True
+    """
+    return dict(_core.tasks())
+
+
+def options(task):
+    """The options of a task, as ``train`` takes them: {keyword: (default, help)}.
+
+    >>> espalier.options("life")["train_steps"][0]
+    3000
+    """
+    return {f["name"].replace("-", "_"): (f["default"], f["help"]) for f in _core.task_fields(text_of(task, "task"))}
+
+
+class RewriteModel:
+    """A trained network that rewrites expressions: what ``train("simplify")`` gives."""
+
+    def __init__(self, core):
+        self._core = core
+
+    def __call__(self, expression, passes=20):
+        """The expression after every pass, the given one first."""
+        return _core.rewrite(self._core, text_of(expression, "expression"), whole(passes, "passes", 1, 10**6))
+
+    def save(self, path):
+        """Writes a model file."""
+        self._core.save(text_of(path, "path"), {})
+
+    @property
+    def facts(self):
+        """What it is: sizes, vocabulary."""
+        return self._core.facts
+
+    @property
+    def weights_hash(self):
+        """Of all weights."""
+        return self._core.hash
+
+    def __repr__(self):
+        return f"<RewriteModel {self.facts}>"
+
+
+class TableModel:
+    """A trained network over the rows of a table: what ``train("table")`` gives."""
+
+    def __init__(self, core):
+        self._core = core
+
+    @property
+    def columns(self):
+        """The columns it reads."""
+        return _core.table_columns(self._core)
+
+    @property
+    def classes(self):
+        """What it tells apart; empty for regression."""
+        return _core.table_classes(self._core)
+
+    def predict_proba(self, rows, threads=None):
+        """Class probabilities, [rows, classes]. ``rows``: see predict."""
+        if not self.classes:
+            raise Error("[predict_proba] got a model that predicts numbers, expected one of classes")
+        return self._outputs(rows, threads)
+
+    def predict(self, rows, threads=None):
+        """The class or number of every row. ``rows``: a pandas DataFrame, or a dict of columns."""
+        result = self._outputs(rows, threads)
+        return np.asarray(self.classes)[result.argmax(axis=1)] if self.classes else result
+
+    @property
+    def network(self):
+        """A copy of its DagNN."""
+        return DagNN._of(_core.table_network(self._core, 0))
+
+    def save(self, path):
+        """Writes a model file."""
+        self._core.save(text_of(path, "path"), {})
+
+    @property
+    def facts(self):
+        """What it is: columns, nodes, edges."""
+        return self._core.facts
+
+    @property
+    def weights_hash(self):
+        """Of all weights."""
+        return self._core.hash
+
+    def _outputs(self, rows, threads):
+        columns = {str(name): list(rows[name]) for name in rows}
+        missing = [name for name in self.columns if name not in columns]
+        if missing:
+            raise Error(f"[predict] got no column {missing[0]!r}, expected {', '.join(self.columns)}")
+        lengths = {len(c) for c in columns.values()}
+        if len(lengths) != 1 or 0 in lengths:
+            raise Error(f"[predict] got columns of lengths {sorted(lengths)}, expected one length from 1 on")
+
+        def cell(value):
+            return "" if value is None or value != value else str(plain(value))
+
+        table = [[cell(columns[name][r]) for name in self.columns] for r in range(lengths.pop())]
+        return _core.predict_table(self._core, self.columns, table, threads_of(threads))
+
+    def __repr__(self):
+        return f"<TableModel over {', '.join(self.columns)}>"
+
+
+def _model(core, threads=None):
+    if core.kind == "logic automaton":
+        return LogicAutomaton._of(_core.Automaton(core, threads_of(threads)))
+    return TableModel(core) if core.kind == "table network" else RewriteModel(core)
+
+
+def load(path, threads=None):
+    """The model in a file, or in the folder of a run: a LogicAutomaton, TableModel or RewriteModel."""
+    return _model(_core.load_model(text_of(path, "path"))[0], threads)
+
+
+class Run:
+    """A finished (or interrupted) training. Made by ``train`` and ``resume``."""
+
+    def __init__(self, core, report):
+        self._core = core
+        self.interrupted = report["interrupted"]  #: stopped before its end
+        self.seeds = report["seeds"]  #: how every seed ended, a dict each
+        self._best = report["seeds"][report["winner"]]
+        self.wall_seconds = report["seconds"]  #: of this call
+        self.folder = core.folder or None  #: None: all in memory
+        self.task = core.task  #: its name
+        self._model = None
+
+    solved = property(lambda self: self._best["solved"], doc="Nothing left to learn on the validation set.")
+    score = property(lambda self: self._best["score"], doc="Fraction right, of the best evaluation.")
+    seconds = property(lambda self: self._best["seconds"], doc="Training time of the winning seed.")
+    seed = property(lambda self: self._best["seed"], doc="The winning seed.")
+    steps = property(lambda self: self._best["steps"], doc="Optimizer steps of the winning seed.")
+    weights_hash = property(lambda self: self._best["weights_hash"], doc="Of the last weights; the program prints the same.")
+    facts = property(lambda self: self._best["facts"], doc="What the task reports at the end: gates, test figures.")
+    config = property(lambda self: self._core.config, doc="All settings, as config.json has them.")
+
+    @property
+    def model(self):
+        """The best model of the winning seed."""
+        if self._model is None:
+            self._model = _model(self._core.best_model())
+        return self._model
+
+    @property
+    def metrics(self):
+        """One entry per evaluation of the winning seed: a dict of NumPy arrays (step, seconds, loss, score, ...)."""
+        if self.folder:
+            inner = os.path.join(self.folder, f"seed-{self.seed}", "metrics.csv")
+            path = inner if os.path.exists(inner) else os.path.join(self.folder, "metrics.csv")
+            if not os.path.exists(path):
+                return {}
+            with open(path, newline="") as file:
+                rows = list(csv.reader(file))
+            return {name: np.array([float(row[i]) for row in rows[1:]]) for i, name in enumerate(rows[0])}
+        events = [e for e in self._core.evaluations() if e.seed == self.seed]
+        names = ["step", "seconds", "loss", "score", "validation_loss", "solved"]
+        columns = {name: np.array([float(getattr(e, name)) for e in events]) for name in names}
+        for name in events[0].extra if events else ():
+            columns[name] = np.array([e.extra[name] for e in events])
+        return columns
+
+    def to_pandas(self):
+        """The metrics as a DataFrame; needs pandas."""
+        import pandas
+        return pandas.DataFrame(self.metrics)
+
+    def __repr__(self):
+        state = "solved" if self.solved else "interrupted" if self.interrupted else "not solved"
+        return (f"<Run of {self.task}: {state}, score {100 * self.score:.2f} %, seed {self.seed}, "
+                f"{self.steps} steps, {self.seconds:.1f} s>")
+
+    def _repr_html_(self):
+        return _show.run_html(self)
+
+
+def train(task, *, seeds=None, seed=None, threads=None, out=None, force=False, progress=True, callback=None, **settings):
+    """Trains a task and returns its Run.
+
+    Keywords are the options of ``espalier train TASK``, with underscores for dashes; ``espalier.options(task)`` lists
+    them. ``threads=None`` is all cores, and the result is the same for any number. ``out`` is a folder; without one
+    everything stays in memory. ``callback(event)`` is called on this thread with what happens (``event.kind`` is
+    "seed_started", "step", "evaluated", "checkpoint", "seed_ended" or "message"; steps may be left out when they come
+    quicker than the callback returns); returning False stops the run. Ctrl-C stops it within a second and raises
+    ``Interrupted``, whose ``run`` can be used. Other Python threads go on meanwhile.
+
+    >>> run = espalier.train("life", seed=1, train_steps=30, progress=False)
+    >>> float(run.metrics["step"][-1])
+    30.0
+    """
+    chosen = [(name.replace("_", "-"), plain(value)) for name, value in settings.items()]
+    for name, value in (("seeds", seeds), ("seed", seed)):
+        if value is not None:
+            chosen.append((name, whole(value, name, 0, 2**63 - 1)))
+    folder = "" if out is None else text_of(out, "out")
+    return _train(_core.TrainingRun(text_of(task, "task"), chosen, folder, flag(force, "force")), threads, progress, callback)
+
+
+def resume(folder, *, train_steps=None, threads=None, progress=True, callback=None):
+    """Goes on with the run in a folder, to the same bits as if it had never stopped. ``train_steps``: give it more."""
+    steps = 0 if train_steps is None else whole(train_steps, "train_steps", 1, 10**9)
+    return _train(_core.TrainingRun(text_of(folder, "folder"), steps), threads, progress, callback)
+
+
+def _train(core, threads, progress, callback):
+    global _last
+    if callback is not None and not callable(callback):
+        raise Error("[train] got a callback that cannot be called, expected a function of one event")
+    bar = _Progress() if progress else None
+
+    def hear(event):
+        if bar:
+            bar.show(event)
+        return callback(event) if callback else None
+
+    try:
+        report = core.train(threads_of(threads), hear if bar or callback else None)
+    finally:
+        if bar:
+            bar.close()
+    _last = run = Run(core, report)
+    if report["raised"] is not None:
+        raise report["raised"]
+    if report["keyboard"]:
+        raise Interrupted(run)
+    return run
+
+
+class _Progress:
+    """tqdm when it is there; else one line on a terminal."""
+
+    def __init__(self):
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            tqdm = None
+        self._tqdm, self._bar, self._seeds, self._line = tqdm, None, {}, False
+
+    def show(self, event):
+        if event.kind == "message":
+            print(event.text, file=sys.stderr)
+        if event.kind not in ("step", "evaluated", "seed_started"):
+            return
+        self._seeds[event.seed] = event
+        done = sum(e.step for e in self._seeds.values())
+        total = sum(e.steps for e in self._seeds.values())
+        score = max(e.score for e in self._seeds.values())
+        if self._tqdm:
+            if self._bar is None:
+                self._bar = self._tqdm(total=total, unit="step", leave=True)
+            if self._bar.total != total:
+                self._bar.total = total
+            self._bar.n = done
+            self._bar.set_postfix(score=f"{100 * score:.2f} %", loss=f"{event.loss:.4g}", refresh=False)
+            self._bar.refresh()
+        elif sys.stderr is not None and sys.stderr.isatty():
+            print(f"\r{done}/{total} steps, score {100 * score:.2f} %", end="", file=sys.stderr, flush=True)
+            self._line = True
+
+    def close(self):
+        if self._bar is not None:
+            self._bar.close()
+        elif self._line:
+            print(file=sys.stderr)

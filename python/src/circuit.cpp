@@ -1,0 +1,137 @@
+// Circuits: netlists read, simplified with a proof, evaluated, compared and written for other tools.
+#include "base/files.hpp"
+#include "common.hpp"
+#include "espalier/error.hpp"
+#include "espalier/netlist.hpp"
+#include "espalier/synth.hpp"
+
+namespace espalier::python {
+namespace {
+
+nb::dict counts(const Netlist& n) {
+  const NetlistCounts c = count_netlist(n);
+  nb::dict d;
+  d["inputs"] = c.inputs;
+  d["outputs"] = c.outputs;
+  d["gates"] = c.raw;
+  d["active"] = c.active;
+  d["depth"] = c.depth;
+  d["used_inputs"] = c.live_inputs;
+  nb::dict kinds;
+  for (int g = 0; g < kGates; ++g)
+    if (c.histogram[g]) kinds[std::string(kGateNames[static_cast<std::size_t>(g)]).c_str()] = c.histogram[g];
+  d["kinds"] = kinds;
+  return d;
+}
+
+// 64 patterns a word. bits: [N][inputs] -> [N][outputs].
+nb::object evaluate_bits(const Netlist& n, const InArray<std::uint8_t>& bits) {
+  if (bits.ndim() != 2 || bits.shape(1) != n.inputs.size())
+    fail("evaluate", "bits of another shape", "patterns x " + std::to_string(n.inputs.size()) + " inputs");
+  const std::size_t patterns = bits.shape(0), outputs = n.outputs.size();
+  NewArray<std::uint8_t> out({patterns, outputs});
+  {
+    nb::gil_scoped_release release;
+    for (std::size_t first = 0; first < patterns; first += 64) {
+      const std::size_t count = std::min<std::size_t>(64, patterns - first);
+      std::vector<std::uint64_t> words(n.inputs.size());
+      for (std::size_t p = 0; p < count; ++p)
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          const std::uint8_t bit = bits.data()[(first + p) * words.size() + i];
+          if (bit > 1) fail("evaluate", "a value of " + std::to_string(bit), "0 or 1");
+          words[i] |= std::uint64_t{bit} << p;
+        }
+      const std::vector<std::uint64_t> nets = evaluate_words(n, words);
+      for (std::size_t p = 0; p < count; ++p)
+        for (std::size_t o = 0; o < outputs; ++o) out.data[(first + p) * outputs + o] = nets[n.outputs[o].net] >> p & 1;
+    }
+  }
+  return out.take();
+}
+
+nb::dict verification(const Netlist& first, const Netlist& second, double seconds) {
+  VerifyReport r;
+  {
+    nb::gil_scoped_release release;
+    r = verify(first, second, {.seconds = seconds});
+  }
+  nb::dict d;
+  d["verdict"] = r.verdict == VerifyReport::Verdict::kEqual       ? "equal"
+                 : r.verdict == VerifyReport::Verdict::kDifferent ? "different"
+                                                                  : "undecided";
+  d["text"] = describe(r, first);
+  d["by_structure"] = r.by_structure;
+  d["by_table"] = r.by_table;
+  d["by_sat"] = r.by_sat;
+  d["undecided"] = r.undecided;
+  d["inputs"] = nb::none();
+  if (r.counter_example) {
+    const CounterExample& e = *r.counter_example;
+    NewArray<std::uint8_t> bits({e.inputs.size()});
+    for (std::size_t i = 0; i < e.inputs.size(); ++i) bits.data[i] = e.inputs[i];
+    d["inputs"] = bits.take();
+    d["output"] = e.output;
+    d["first"] = e.first;
+    d["second"] = e.second;
+  }
+  return d;
+}
+
+std::vector<std::pair<std::string, nb::bytes>> exported(const Netlist& n, const std::string& format,
+                                                        const std::string& file, const std::string& name) {
+  ExportOptions options;
+  options.format = circuit_format(format);
+  if (!file.empty()) options.file = file;
+  options.name = name;
+  std::vector<ExportedFile> files;
+  {
+    nb::gil_scoped_release release;
+    files = export_circuit(ProvedCircuit::as_given(n), options);
+  }
+  std::vector<std::pair<std::string, nb::bytes>> list;
+  for (const ExportedFile& f : files) list.emplace_back(f.path, nb::bytes(f.content.data(), f.content.size()));
+  return list;
+}
+
+}  // namespace
+
+void bind_circuit(nb::module_& m) {
+  nb::class_<Netlist>(m, "Netlist")
+      .def_static("read",
+                  [](const std::string& path) {
+                    nb::gil_scoped_release release;
+                    const std::vector<std::byte> bytes = read_bytes(path);
+                    return import_circuit({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+                  })
+      .def_prop_ro("name", [](const Netlist& n) { return n.name; })
+      .def_prop_ro("input_names", [](const Netlist& n) { return n.inputs; })
+      .def_prop_ro("output_names",
+                   [](const Netlist& n) {
+                     std::vector<std::string> names;
+                     for (const NetlistOutput& o : n.outputs) names.push_back(o.name);
+                     return names;
+                   })
+      .def("counts", &counts)
+      .def("evaluate", &evaluate_bits)
+      .def("verify", &verification)
+      .def("exported", &exported)
+      .def("simplified",
+           [](const Netlist& n, bool sweep, bool resubstitute, bool with_abc) {
+             nb::gil_scoped_release release;
+             SimplifyOptions options;
+             options.sweep = sweep;
+             options.resubstitute = resubstitute;
+             options.with_abc = with_abc;
+             ProvedCircuit circuit = prove_and_simplify(n, options);
+             return std::pair(circuit.netlist(), circuit.proof());
+           })
+      .def(
+          "__eq__", [](const Netlist& a, const Netlist& b) { return a == b; }, nb::is_operator());
+  m.def("write_file", [](const std::string& path, const nb::bytes& content) {
+    const std::string_view text(content.c_str(), content.size());
+    nb::gil_scoped_release release;
+    write_atomically(path, text);
+  });
+}
+
+}  // namespace espalier::python

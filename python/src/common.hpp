@@ -1,0 +1,93 @@
+// What the bindings share: arrays in and out, threads, and handing work to C++ without the interpreter's lock.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "espalier/parameters.hpp"
+#include "espalier/thread_pool.hpp"
+#include "espalier/trainer.hpp"
+
+namespace espalier::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T>
+using InArray = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutArray = nb::ndarray<nb::numpy, T>;
+
+template <class T>
+std::span<const T> span_of(const InArray<T>& array) {
+  return {array.data(), array.size()};
+}
+
+// A new array of this shape, not yet filled, and where its elements are.
+template <class T>
+struct NewArray {
+  explicit NewArray(std::vector<std::size_t> dimensions) : shape(std::move(dimensions)) {
+    std::size_t count = 1;
+    for (const std::size_t n : shape) count *= n;
+    storage = std::make_unique<T[]>(count ? count : 1);
+    data = storage.get();
+  }
+  nb::object take() {  // with the interpreter's lock
+    nb::capsule owner(storage.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::cast(OutArray<T>(data, shape.size(), shape.data(), owner));
+  }
+  std::vector<std::size_t> shape;
+  std::unique_ptr<T[]> storage;
+  T* data;
+};
+
+template <class T>
+nb::object to_array(std::span<const T> values, std::vector<std::size_t> shape) {
+  NewArray<T> array(std::move(shape));
+  std::copy(values.begin(), values.end(), array.data);
+  return array.take();
+}
+
+// An object that several Python threads may call: one call at a time. Long work waits and runs without the
+// interpreter's lock; short calls keep it, which cannot lock up, because nothing in work() needs it.
+class Guarded {
+ public:
+  template <class Body>
+  auto work(Body&& body) {
+    nb::gil_scoped_release release;
+    const auto guard = lock();
+    return body();
+  }
+  std::unique_lock<std::recursive_mutex> lock() { return std::unique_lock(mutex_); }
+
+ private:
+  std::recursive_mutex mutex_;
+};
+
+nb::object to_python(const FieldValue& value);
+nb::dict to_python(const Facts& facts);
+FieldValue to_field(nb::handle value, const std::string& name);
+
+// The tensors as a dict of views; `owner` keeps the arrays alive. Only for parameters that never grow.
+nb::dict tensor_views(Parameters& parameters, bool gradients, nb::handle owner);
+
+void bind_runs(nb::module_& m);
+void bind_lattice(nb::module_& m);
+void bind_circuit(nb::module_& m);
+void bind_graph(nb::module_& m);
+void bind_networks(nb::module_& m);
+
+}  // namespace espalier::python

@@ -1,0 +1,392 @@
+// Logic automata: rollouts soft and hard over NumPy boards [B, H, W, C], gradients, trials, pictures.
+#include <cmath>
+#include <optional>
+
+#include "base/gif.hpp"
+#include "common.hpp"
+#include "espalier/error.hpp"
+#include "espalier/simulator.hpp"
+#include "models/lattice/lattice_model.hpp"
+
+namespace espalier::python {
+namespace {
+
+struct Shape {
+  std::size_t boards, height, width, channels;
+  std::size_t cells() const { return height * width; }
+};
+
+template <class T>
+Shape shape_of(const InArray<T>& array, const char* what) {
+  if (array.ndim() != 4)
+    fail(what, std::to_string(array.ndim()) + " dimensions", "four: boards, height, width, channels");
+  const Shape s{array.shape(0), array.shape(1), array.shape(2), array.shape(3)};
+  if (s.boards * s.cells() * s.channels == 0 || s.boards > (1u << 24) || s.height > (1u << 20) || s.width > (1u << 20))
+    fail(what,
+         "boards of " + std::to_string(s.boards) + " x " + std::to_string(s.height) + " x " + std::to_string(s.width) +
+             " x " + std::to_string(s.channels),
+         "no empty dimension and none that is absurd");
+  return s;
+}
+
+// [B][H][W][C] of NumPy to [B][C][H][W] of the engine, and back.
+void to_planes(const float* from, const Shape& s, float* to) {
+  for (std::size_t b = 0; b < s.boards; ++b)
+    for (std::size_t cell = 0; cell < s.cells(); ++cell)
+      for (std::size_t c = 0; c < s.channels; ++c) {
+        const float value = from[(b * s.cells() + cell) * s.channels + c];
+        if (!std::isfinite(value)) fail("boards", "a value that is NaN or infinite", "numbers from 0 to 1");
+        to[(b * s.channels + c) * s.cells() + cell] = value;
+      }
+}
+
+void from_planes(std::span<const float> from, const Shape& s, float* to) {
+  for (std::size_t b = 0; b < s.boards; ++b)
+    for (std::size_t c = 0; c < s.channels; ++c)
+      for (std::size_t cell = 0; cell < s.cells(); ++cell)
+        to[(b * s.cells() + cell) * s.channels + c] = from[(b * s.channels + c) * s.cells() + cell];
+}
+
+BoardBatch to_bits(const std::uint8_t* from, const Shape& s) {
+  BoardBatch bits(s.boards, s.height, s.width, static_cast<int>(s.channels));
+  for (std::size_t b = 0; b < s.boards; ++b)
+    for (std::size_t cell = 0; cell < s.cells(); ++cell)
+      for (std::size_t c = 0; c < s.channels; ++c) {
+        const std::uint8_t value = from[(b * s.cells() + cell) * s.channels + c];
+        if (value > 1) fail("boards", "a value of " + std::to_string(value), "0 or 1 for a hard rollout");
+        if (value) bits.set(b, cell / s.width, cell % s.width, static_cast<int>(c), true);
+      }
+  return bits;
+}
+
+void from_bits(const BoardBatch& bits, const Shape& s, std::uint8_t* to) {
+  for (std::size_t y = 0; y < s.height; ++y)
+    for (std::size_t x = 0; x < s.width; ++x)
+      for (std::size_t c = 0; c < s.channels; ++c)
+        for (std::size_t w = 0; w < bits.words(); ++w) {
+          const std::uint64_t word = bits.word(w, y, x, static_cast<int>(c));
+          const std::size_t count = std::min<std::size_t>(64, s.boards - 64 * w);
+          for (std::size_t b = 0; b < count; ++b)
+            to[(((64 * w + b) * s.height + y) * s.width + x) * s.channels + c] = word >> b & 1;
+        }
+}
+
+// Runs a cell; `history` keeps every state, or only the last.
+nb::object hard_rollout(const Netlist& cell, bool periodic, const InArray<std::uint8_t>& initial, int steps,
+                        double rate, std::uint64_t seed, bool history, int threads) {
+  const Shape s = shape_of(initial, "rollout");
+  if (steps < 0) fail("rollout", std::to_string(steps) + " steps", "0 or more");
+  std::vector<std::size_t> shape{s.boards, s.height, s.width, s.channels};
+  if (history) shape.insert(shape.begin(), static_cast<std::size_t>(steps) + 1);
+  NewArray<std::uint8_t> out(shape);
+  {
+    nb::gil_scoped_release release;
+    const ThreadPool pool(threads);
+    BoardBatch boards = to_bits(initial.data(), s);
+    const std::size_t size = s.boards * s.cells() * s.channels;
+    std::optional<BoardBatch> fire, now;
+    if (rate < 1 && steps > 0) {
+      fire = draw_fire(boards, steps, rate, seed, 0);
+      now.emplace(s.boards, s.height, s.width, 1);
+    }
+    if (!history || steps == 0) {
+      if (steps) BatchSimulator(cell, {.periodic = periodic, .fire = fire ? &*fire : nullptr}).run(boards, steps, pool);
+      from_bits(boards, s, out.data);
+    } else {
+      BatchSimulator simulator(cell, {.periodic = periodic, .fire = now ? &*now : nullptr});
+      from_bits(boards, s, out.data);
+      for (int t = 0; t < steps; ++t) {
+        if (now)
+          for (std::size_t w = 0; w < boards.words(); ++w)
+            for (std::size_t y = 0; y < s.height; ++y)
+              for (std::size_t x = 0; x < s.width; ++x) now->set_word(w, y, x, 0, fire->word(w, y, x, t));
+        simulator.run(boards, 1, pool);
+        from_bits(boards, s, out.data + (static_cast<std::size_t>(t) + 1) * size);
+      }
+    }
+  }
+  return out.take();
+}
+
+class PyAutomaton : public Guarded {
+ public:
+  PyAutomaton(const nb::list& settings, std::uint64_t seed, float start_logit, int threads)
+      : automaton_(options_from(settings), seed), seed_(seed), pool_(threads) {
+    automaton_.add_parameters(parameters_, start_logit);
+  }
+  PyAutomaton(const std::shared_ptr<Model>& model, int threads)
+      : automaton_(lattice_of(*model).automaton()), seed_(lattice_of(*model).seed()), pool_(threads) {
+    const LatticeModel& lattice = lattice_of(*model);
+    automaton_.add_parameters(parameters_, 0);
+    std::ranges::copy(lattice.parameters().values(), parameters_.values().begin());
+    model_ = std::static_pointer_cast<LatticeModel>(model);
+  }
+
+  int channels() const { return automaton_.options().channels; }
+  bool periodic() const { return automaton_.options().boundary == Boundary::kPeriodic; }
+  Parameters& parameters() { return parameters_; }
+  const ThreadPool& pool() const { return pool_; }
+
+  nb::object soft(const InArray<float>& initial, int steps, float rate, std::uint64_t seed, float temperature,
+                  bool straight, bool history) {
+    const Shape s = checked(initial, "rollout");
+    std::vector<std::size_t> shape{s.boards, s.height, s.width, s.channels};
+    if (steps < 0) fail("rollout", std::to_string(steps) + " steps", "0 or more");
+    if (history) shape.insert(shape.begin(), static_cast<std::size_t>(steps) + 1);
+    NewArray<float> out(shape);
+    work([&] {
+      const std::size_t size = s.boards * s.cells() * s.channels;
+      if (steps == 0) {
+        std::copy(initial.data(), initial.data() + size, out.data);
+        return;
+      }
+      prepare(initial, s, steps, rate);
+      rollout_->soften(parameters_.values(), {.temperature = temperature, .straight = straight}, pool_);
+      rollout_->forward(initial_, seed, 0, pool_);
+      for (int t = history ? 0 : steps; t <= steps; ++t)
+        from_planes(rollout_->state(t), s, out.data + (history ? static_cast<std::size_t>(t) * size : 0));
+    });
+    return out.take();
+  }
+
+  nb::object hard(const InArray<std::uint8_t>& initial, int steps, double rate, std::uint64_t seed, bool history) {
+    if (initial.ndim() == 4 && initial.shape(3) != static_cast<std::size_t>(channels()))
+      wrong_channels(initial.shape(3));
+    const Netlist cell = work([&] { return harden_folded(automaton_, parameters_.values()); });
+    return hard_rollout(cell, periodic(), initial, steps, rate, seed, history, pool_.threads());
+  }
+
+  double loss(const InArray<float>& initial, const InArray<float>& target, int steps, float rate, std::uint64_t seed,
+              std::uint32_t step, const SoftChoice& choice, bool gradients) {
+    const Shape s = checked(initial, "loss");
+    const Shape t = shape_of(target, "loss");
+    if (t.boards != s.boards || t.height != s.height || t.width != s.width || t.channels > s.channels)
+      fail("loss", "targets of another shape than the boards", "as many boards of the same size, and no more channels");
+    return work([&] {
+      prepare(initial, s, steps, rate);
+      target_.resize(target.size());
+      to_planes(target.data(), t, target_.data());
+      rollout_->soften(parameters_.values(), choice, pool_);
+      rollout_->forward(initial_, seed, step, pool_);
+      const double value = rollout_->loss(target_, static_cast<int>(t.channels), pool_);
+      if (gradients) {
+        rollout_->backward(pool_);
+        rollout_->add_gradients(parameters_.gradients(), pool_);
+      }
+      return value;
+    });
+  }
+
+  Netlist raw_cell() {
+    return work([&] { return harden(automaton_, parameters_.values()); });
+  }
+
+  // What the model is judged by from now on: given boards and what they are to become.
+  void set_examples(const std::string& name, const InArray<std::uint8_t>& start, const InArray<std::uint8_t>& target,
+                    int steps, float rate) {
+    const Shape s = shape_of(start, "examples"), t = shape_of(target, "examples");
+    if (t.boards != s.boards || t.height != s.height || t.width != s.width)
+      fail("examples", "targets of another shape than the starts", "as many boards of the same size");
+    const auto bits = [](const InArray<std::uint8_t>& a) {
+      std::vector<std::uint8_t> v(a.data(), a.data() + a.size());
+      for (const std::uint8_t b : v)
+        if (b > 1) fail("examples", "a value of " + std::to_string(b), "0 or 1");
+      return v;
+    };
+    RolloutOptions r{.batch = 1,
+                     .height = static_cast<int>(s.height),
+                     .width = static_cast<int>(s.width),
+                     .steps = steps,
+                     .fire_rate = rate};
+    BoardPairs pairs{name,
+                     static_cast<int>(s.boards),
+                     r.height,
+                     r.width,
+                     static_cast<int>(s.channels),
+                     static_cast<int>(t.channels),
+                     bits(start),
+                     bits(target)};
+    check_rollout(r, channels());
+    const auto guard = lock();
+    const auto goal = boards_goal(std::move(pairs), 0);
+    goal->fit(r, channels());
+    model_ = std::make_shared<LatticeModel>(automaton_, r, goal, parameters_.values(), seed_);
+  }
+
+  // The model with the weights of now.
+  LatticeModel model() {
+    const auto guard = lock();
+    if (!model_)
+      fail("model", "an automaton that has learned nothing yet", "one with a goal",
+           "train_on() or set_examples() give it one");
+    return {automaton_, model_->rollout(), model_->shared_goal(), parameters_.values(), seed_};
+  }
+  bool has_goal() const { return model_ != nullptr; }
+
+  std::vector<Trial> trials(std::uint64_t seed, std::uint64_t reset_steps) {
+    const LatticeModel m = model();
+    return work([&] { return run_trials(m, {.seed = seed, .reset_steps = reset_steps}, pool_); });
+  }
+
+  nb::object start(int height, int width, std::uint64_t seed) {
+    const LatticeModel m = model();
+    if (height < 1 || width < 1 || height > 1 << 16 || width > 1 << 16)
+      fail("start", "a board of " + std::to_string(height) + " x " + std::to_string(width), "1 to 65536 cells a side");
+    const BoardState state = m.start(height, width, seed);
+    NewArray<std::uint8_t> out({state.values.empty() ? 0u : static_cast<std::size_t>(height),
+                                static_cast<std::size_t>(width), static_cast<std::size_t>(channels())});
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x)
+        for (int c = 0; c < channels(); ++c)
+          out.data[(static_cast<std::size_t>(y) * width + x) * channels() + c] = state.at(c, y, x) > 0.5f;
+    return out.take();
+  }
+
+  nb::dict facts() {
+    const auto guard = lock();
+    nb::dict d;
+    AutomatonOptions options = automaton_.options();
+    Fields fields = fields_of(options);
+    for (const Field& f : fields.list()) d[f.name().c_str()] = to_python(f.value());
+    d["gates"] = automaton_.gates();
+    if (model_) {
+      d["learned"] = model_->goal().name();
+      d["loss_channels"] = model_->goal().loss_channels();
+      RolloutOptions r = model_->rollout();
+      Fields more = fields_of(r);
+      for (const Field& f : more.list()) d[f.name().c_str()] = to_python(f.value());
+      const LatticeGoal::View view = model_->goal().view(model_->rollout());
+      d["view"] = std::vector<std::uint64_t>{static_cast<std::uint64_t>(view.height),
+                                             static_cast<std::uint64_t>(view.width), view.steps};
+    }
+    return d;
+  }
+
+ private:
+  static AutomatonOptions options_from(const nb::list& settings) {
+    AutomatonOptions options;
+    Fields fields = fields_of(options);
+    for (nb::handle item : settings) {
+      const auto pair = nb::cast<nb::tuple>(item);
+      const auto name = nb::cast<std::string>(pair[0]);
+      const FieldValue value = to_field(pair[1], name);
+      if (const auto* text = std::get_if<std::string>(&value))
+        fields.at(name).set_text(*text);
+      else
+        fields.at(name).set(value);
+    }
+    return options;
+  }
+  static const LatticeModel& lattice_of(const Model& model) {
+    const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
+    if (!lattice) fail("model", "a " + model.kind(), "a logic automaton");
+    return *lattice;
+  }
+  [[noreturn]] void wrong_channels(std::size_t got) const {
+    fail("boards", std::to_string(got) + " channels", std::to_string(channels()) + ", those of the automaton");
+  }
+  Shape checked(const InArray<float>& initial, const char* what) const {
+    const Shape s = shape_of(initial, what);
+    if (s.channels != static_cast<std::size_t>(channels())) wrong_channels(s.channels);
+    return s;
+  }
+  void prepare(const InArray<float>& initial, const Shape& s, int steps, float rate) {
+    const RolloutOptions r{.batch = static_cast<int>(s.boards),
+                           .height = static_cast<int>(s.height),
+                           .width = static_cast<int>(s.width),
+                           .steps = steps,
+                           .fire_rate = rate};
+    const auto same = [&](const RolloutOptions& o) {
+      return o.batch == r.batch && o.height == r.height && o.width == r.width && o.steps == r.steps &&
+             o.fire_rate == r.fire_rate;
+    };
+    if (!rollout_ || !same(rollout_->options())) {
+      check_rollout(r, channels());
+      rollout_.reset();
+      rollout_.emplace(automaton_, r);
+    }
+    initial_.resize(initial.size());
+    to_planes(initial.data(), s, initial_.data());
+  }
+
+  Automaton automaton_;
+  Parameters parameters_;
+  std::uint64_t seed_;
+  ThreadPool pool_;
+  std::optional<Rollout> rollout_;  // reused while shapes stay
+  std::vector<float> initial_, target_;
+  std::shared_ptr<LatticeModel> model_;  // goal and rollout of what was learned, if anything was
+};
+
+// frames: [T][H][W][3].
+nb::bytes animation(const InArray<std::uint8_t>& frames, int zoom, int delay_ms) {
+  if (frames.ndim() != 4 || frames.shape(3) != 3 || frames.size() == 0)
+    fail("animation", "an array of another shape", "frames, height, width, 3 colours");
+  if (zoom < 1 || zoom > 64) fail("animation", "a zoom of " + std::to_string(zoom), "1 to 64");
+  std::vector<Image> images;
+  const std::size_t size = frames.shape(1) * frames.shape(2) * 3;
+  for (std::size_t t = 0; t < frames.shape(0); ++t) {
+    Image image(static_cast<int>(frames.shape(2)), static_cast<int>(frames.shape(1)));
+    std::copy_n(frames.data() + t * size, size, image.rgb.begin());
+    images.push_back(enlarge(image, zoom));
+  }
+  const std::vector<std::byte> bytes = encode_gif(images, {.delay_ms = delay_ms});
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+void bind_lattice(nb::module_& m) {
+  nb::class_<Trial>(m, "Trial", "One trial of a model: how many bits were right.")
+      .def_ro("name", &Trial::name)
+      .def_ro("description", &Trial::description)
+      .def_ro("score", &Trial::score)
+      .def_ro("exact", &Trial::exact)
+      .def("__repr__", [](const Trial& t) {
+        return "<Trial " + t.name + ": " + std::to_string(100 * t.score) + " %" + (t.exact ? ", exact" : "") + ">";
+      });
+  nb::class_<PyAutomaton>(m, "Automaton")
+      .def(nb::init<const nb::list&, std::uint64_t, float, int>())
+      .def(nb::init<const std::shared_ptr<Model>&, int>())
+      .def("soft", &PyAutomaton::soft)
+      .def("hard", &PyAutomaton::hard)
+      .def("loss",
+           [](PyAutomaton& a, const InArray<float>& initial, const InArray<float>& target, int steps, float rate,
+              std::uint64_t seed, std::uint32_t step, float temperature, float gumbel, bool straight, bool gradients) {
+             return a.loss(
+                 initial, target, steps, rate, seed, step,
+                 {.temperature = temperature, .gumbel_scale = gumbel, .seed = seed, .step = step, .straight = straight},
+                 gradients);
+           })
+      .def("values",
+           [](nb::handle self) { return tensor_views(nb::cast<PyAutomaton&>(self).parameters(), false, self); })
+      .def("gradients",
+           [](nb::handle self) { return tensor_views(nb::cast<PyAutomaton&>(self).parameters(), true, self); })
+      .def("zero_grad", [](PyAutomaton& a) { a.work([&] { a.parameters().zero_grad(a.pool()); }); })
+      .def("gradient_norm",
+           [](PyAutomaton& a) { return a.work([&] { return a.parameters().gradient_norm(a.pool()); }); })
+      .def("clip_gradients",
+           [](PyAutomaton& a, double norm) {
+             return a.work([&] { return a.parameters().clip_gradients(norm, a.pool()); });
+           })
+      .def("hash", [](PyAutomaton& a) { return a.parameters().hash(); })
+      .def("step",
+           [](PyAutomaton& a, Optimizer& o, float lr) { a.work([&] { o.step(a.parameters(), lr, a.pool()); }); })
+      .def("raw_cell", &PyAutomaton::raw_cell)
+      .def("set_examples", &PyAutomaton::set_examples)
+      .def("has_goal", &PyAutomaton::has_goal)
+      .def("trials", &PyAutomaton::trials)
+      .def("start", &PyAutomaton::start)
+      .def("facts", &PyAutomaton::facts)
+      .def("save",
+           [](PyAutomaton& a, const std::string& path) {
+             const LatticeModel model = a.model();
+             nb::gil_scoped_release release;
+             save_model(path, model);
+           })
+      .def_prop_ro("num_parameters", [](PyAutomaton& a) { return a.parameters().num_parameters(); });
+  m.def("hard_rollout", &hard_rollout);
+  m.def("animation", &animation);
+}
+
+}  // namespace espalier::python

@@ -1,0 +1,69 @@
+// The extension module espalier._core: a thin layer over models and runs. What users see is the package around it.
+#include "common.hpp"
+#include "espalier/error.hpp"
+
+namespace espalier::python {
+
+nb::object to_python(const FieldValue& value) {
+  return std::visit([](const auto& v) { return nb::cast(v); }, value);
+}
+
+// Dots nest: "test.accuracy" becomes {"test": {"accuracy": ...}}.
+nb::dict to_python(const Facts& facts) {
+  nb::dict all;
+  for (const auto& [name, value] : facts) {
+    nb::dict inner = all;
+    std::size_t begin = 0;
+    for (std::size_t dot; (dot = name.find('.', begin)) != std::string::npos; begin = dot + 1) {
+      const std::string part = name.substr(begin, dot - begin);
+      if (!inner.contains(part.c_str())) inner[part.c_str()] = nb::dict();
+      inner = nb::cast<nb::dict>(inner[part.c_str()]);
+    }
+    inner[name.substr(begin).c_str()] = to_python(value);
+  }
+  return all;
+}
+
+FieldValue to_field(nb::handle value, const std::string& name) {
+  if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
+  if (nb::isinstance<nb::int_>(value)) {
+    std::int64_t whole = 0;
+    if (nb::try_cast(value, whole)) return whole;
+    std::uint64_t large = 0;
+    if (nb::try_cast(value, large)) return large;
+    fail(name, nb::str(value).c_str(), "a whole number of at most 64 bits");
+  }
+  if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
+    std::string text;
+    for (nb::handle item : value) text += (text.empty() ? "" : ",") + std::string(nb::str(item).c_str());
+    return text;
+  }
+  fail(name, nb::str(value.type()).c_str(), "a number, a text, True or False, or a list");
+}
+
+nb::dict tensor_views(Parameters& parameters, bool gradients, nb::handle owner) {
+  nb::dict views;
+  for (std::size_t t = 0; t < parameters.tensors().size(); ++t) {
+    const TensorInfo& tensor = parameters.tensors()[t];
+    const std::span<float> values = gradients ? parameters.gradients(t) : parameters.values(t);
+    views[tensor.name.c_str()] =
+        nb::cast(OutArray<float>(values.data(), tensor.shape.size(), tensor.shape.data(), owner));
+  }
+  return views;
+}
+
+}  // namespace espalier::python
+
+NB_MODULE(_core, m) {
+  using namespace espalier::python;
+  m.doc() = "The engine of the espalier package; use the package itself.";
+  nb::exception<espalier::Error>(m, "Error", PyExc_ValueError);
+  m.def("usable_cores", &espalier::ThreadPool::usable_cores);
+  bind_runs(m);
+  bind_circuit(m);
+  bind_lattice(m);
+  bind_graph(m);
+  bind_networks(m);
+}

@@ -1,0 +1,458 @@
+// Networks on graphs: DagNN with its accumulator contract, message passing, GraphTransformNet, and the optimizers.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "common.hpp"
+#include "espalier/dag_nn.hpp"
+#include "espalier/error.hpp"
+#include "espalier/message_passing.hpp"
+#include "espalier/optimizer.hpp"
+#include "espalier/safetensors.hpp"
+#include "models/dag/table_model.hpp"
+#include "models/message/rewrite_model.hpp"
+#include "models/message/simplify_data.hpp"
+
+namespace espalier::python {
+namespace {
+
+NodeKind node_kind(const std::string& name) {
+  if (name == "input") return NodeKind::kInput;
+  if (name == "hidden") return NodeKind::kHidden;
+  if (name == "output") return NodeKind::kOutput;
+  fail("node", name, "input, hidden or output");
+}
+
+const char* name_of_kind(NodeKind kind) {
+  return kind == NodeKind::kInput ? "input" : kind == NodeKind::kOutput ? "output" : "hidden";
+}
+
+void check_finite(std::span<const float> values, const char* what) {
+  for (const float v : values)
+    if (!std::isfinite(v)) fail(what, "a value that is NaN or infinite", "finite numbers");
+}
+
+class PyDag : public Guarded {
+ public:
+  PyDag(DagNN network, int threads) : network_(std::move(network)), pool_(threads) {}
+  // The network for the length of one expression, nobody else using it.
+  struct Locked {
+    std::unique_lock<std::recursive_mutex> guard;
+    DagNN& network;
+    DagNN* operator->() { return &network; }
+  };
+  Locked network() { return {lock(), network_}; }
+  const ThreadPool& pool() const { return pool_; }
+
+  nb::object forward(const InArray<float>& x) {
+    std::optional<NewArray<float>> y;
+    work([&] {
+      if (x.ndim() != 2 || x.shape(1) != network_.num_inputs())
+        fail("forward", "samples of another shape", "rows of " + std::to_string(network_.num_inputs()) + " inputs");
+      if (x.shape(0) == 0) fail("forward", "no rows", "at least one");
+      check_finite(span_of(x), "forward");
+      y.emplace(std::vector<std::size_t>{x.shape(0), network_.num_outputs()});
+      std::ranges::copy(network_.forward(span_of(x), x.shape(0), pool_), y->data);
+    });
+    return y->take();
+  }
+  void backward(const InArray<float>& dy) {
+    work([&] {
+      if (dy.ndim() != 2 || dy.shape(1) != network_.num_outputs())
+        fail("backward", "gradients of another shape",
+             "rows of " + std::to_string(network_.num_outputs()) + " outputs");
+      check_finite(span_of(dy), "backward");
+      network_.backward_accumulate(span_of(dy), pool_);
+    });
+  }
+  nb::object input_gradients() {
+    std::size_t inputs = 1;
+    const std::vector<float> g = work([&] {
+      inputs = std::max(inputs, network_.num_inputs());
+      return network_.input_gradients();
+    });
+    return to_array<float>(g, {g.size() / inputs, inputs});
+  }
+
+ private:
+  DagNN network_;
+  ThreadPool pool_;
+};
+
+PyDag* make_layered(const std::vector<std::size_t>& sizes, double density, const std::string& hidden,
+                    const std::string& output, bool fan_in_scaling, std::uint64_t seed, int threads) {
+  return new PyDag(DagNN::layered(sizes, {.density = density,
+                                          .hidden = activation_named(hidden),
+                                          .output = activation_named(output),
+                                          .fan_in_scaling = fan_in_scaling,
+                                          .seed = seed}),
+                   threads);
+}
+
+// edges: [E][2] of node numbers.
+std::vector<Edge> edges_of(const InArray<std::int64_t>& edges, std::size_t nodes, const char* what) {
+  if (edges.ndim() != 2 || edges.shape(1) != 2) fail(what, "edges of another shape", "rows of two node numbers");
+  std::vector<Edge> list(edges.shape(0));
+  for (std::size_t e = 0; e < list.size(); ++e) {
+    const std::int64_t from = edges.data()[2 * e], to = edges.data()[2 * e + 1];
+    if (from < 0 || to < 0 || static_cast<std::size_t>(from) >= nodes || static_cast<std::size_t>(to) >= nodes)
+      fail(what, "an edge from " + std::to_string(from) + " to " + std::to_string(to),
+           "nodes 0 to " + std::to_string(nodes) + " - 1");
+    list[e] = {static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)};
+  }
+  return list;
+}
+
+class PyMessagePassing : public Guarded {
+ public:
+  PyMessagePassing(std::size_t in, std::size_t out, std::size_t relations, const std::string& aggregation,
+                   bool layer_norm, const std::string& activation, std::uint64_t seed, int threads)
+      : layer_(parameters_, "layer",
+               {.in = in,
+                .out = out,
+                .relations = relations,
+                .aggregation = aggregation_named(aggregation),
+                .layer_norm = layer_norm,
+                .activation = activation_named(activation)}),
+        pool_(threads) {
+    layer_.initialize(parameters_, seed);
+  }
+  Parameters& parameters() { return parameters_; }
+  const ThreadPool& pool() const { return pool_; }
+
+  nb::object forward(std::shared_ptr<MessageGraph> graph, const InArray<float>& h) {
+    if (h.ndim() != 2 || h.shape(0) != graph->num_nodes() || h.shape(1) != layer_.options().in)
+      fail("message passing", "features of another shape",
+           std::to_string(graph->num_nodes()) + " nodes x " + std::to_string(layer_.options().in) + " features");
+    check_finite(span_of(h), "message passing");
+    NewArray<float> y({graph->num_nodes(), layer_.options().out});
+    std::shared_ptr<MessageGraph> before;  // let go of with the interpreter's lock, which its owner in Python needs
+    work([&] {
+      before = std::move(graph_);
+      h_.assign(h.data(), h.data() + h.size());
+      y_.resize(graph->num_nodes() * layer_.options().out);
+      layer_.forward_batch(parameters_, *graph, h_, y_, state_, pool_);
+      graph_ = std::move(graph);
+      std::ranges::copy(y_, y.data);
+    });
+    return y.take();
+  }
+  nb::object backward(const InArray<float>& dy) {
+    std::optional<NewArray<float>> dh;
+    work([&] {
+      if (!graph_) fail("message passing", "backward without a forward", "a forward first");
+      if (dy.ndim() != 2 || dy.size() != y_.size() || dy.shape(1) != layer_.options().out)
+        fail("message passing", "gradients of another shape", "that of the forward's result");
+      check_finite(span_of(dy), "message passing");
+      dh.emplace(std::vector<std::size_t>{graph_->num_nodes(), layer_.options().in});
+      layer_.backward(parameters_, *graph_, h_, y_, span_of(dy), state_, parameters_.gradients(), {dh->data, h_.size()},
+                      pool_);
+    });
+    return dh->take();
+  }
+
+ private:
+  Parameters parameters_;
+  MessagePassingLayer layer_;
+  ThreadPool pool_;
+  MessageState state_;
+  std::shared_ptr<MessageGraph> graph_;
+  AlignedVector<float> h_, y_;
+};
+
+class PyTransform : public Guarded {
+ public:
+  PyTransform(GraphTransformNet net, int threads) : net_(std::move(net)), pool_(threads) {}
+  GraphTransformNet& net() { return net_; }
+  Parameters& parameters() { return net_.parameters(); }
+  const ThreadPool& pool() const { return pool_; }
+
+  std::shared_ptr<TransformBatch> batch(const std::vector<const LabelledGraph*>& graphs) {
+    if (graphs.empty()) fail("graphs", "none", "at least one");
+    return work([&] {
+      std::vector<LabelledGraph> copies;
+      for (const LabelledGraph* g : graphs) copies.push_back(*g);
+      return std::make_shared<TransformBatch>(net_.batch(copies));
+    });
+  }
+  double loss(const TransformBatch& batch, const InArray<std::uint32_t>& edits, double scale, bool gradients) {
+    if (edits.ndim() != 1) fail("loss", "targets of another shape", "one number per node");
+    return work([&] {
+      return gradients ? net_.loss_and_gradients(batch, span_of(edits), scale, state_, parameters().gradients(), pool_)
+                       : net_.loss(batch, span_of(edits), scale, state_, pool_);
+    });
+  }
+  nb::object predict(const TransformBatch& batch) {
+    const std::vector<std::uint32_t> edits = work([&] { return net_.predict_edits(batch, state_, pool_); });
+    return to_array<std::uint32_t>(edits, {edits.size()});
+  }
+  nb::object encode(const TransformBatch& batch) {
+    NewArray<float> out({batch.symbols.size(), net_.options().features});
+    work([&] { std::ranges::copy(net_.encode(batch, state_, pool_), out.data); });
+    return out.take();
+  }
+
+ private:
+  GraphTransformNet net_;
+  ThreadPool pool_;
+  TransformState state_;
+};
+
+// What all that have Parameters of a fixed shape offer alike.
+template <class Owner>
+void bind_parameters(nb::class_<Owner>& c) {
+  c.def("values", [](nb::handle self) { return tensor_views(nb::cast<Owner&>(self).parameters(), false, self); })
+      .def("gradients", [](nb::handle self) { return tensor_views(nb::cast<Owner&>(self).parameters(), true, self); })
+      .def("zero_grad", [](Owner& o) { o.work([&] { o.parameters().zero_grad(o.pool()); }); })
+      .def("gradient_norm", [](Owner& o) { return o.work([&] { return o.parameters().gradient_norm(o.pool()); }); })
+      .def("clip_gradients",
+           [](Owner& o, double norm) { return o.work([&] { return o.parameters().clip_gradients(norm, o.pool()); }); })
+      .def("sgd", [](Owner& o, float lr) { o.work([&] { sgd_step(o.parameters(), lr, o.pool()); }); })
+      .def("step", [](Owner& o, Optimizer& optimizer,
+                      float lr) { o.work([&] { optimizer.step(o.parameters(), lr, o.pool()); }); })
+      .def("hash", [](Owner& o) { return o.parameters().hash(); })
+      .def_prop_ro("num_parameters", [](Owner& o) { return o.parameters().num_parameters(); });
+}
+
+void bind_dag(nb::module_& m) {
+  nb::class_<PyDag> c(m, "Dag");
+  c.def(nb::new_([](bool fan_in_scaling, int threads) {
+     return new PyDag(DagNN({.fan_in_scaling = fan_in_scaling}), threads);
+   }))
+      .def_static("layered", &make_layered, nb::rv_policy::take_ownership)
+      .def_static(
+          "from_edges",
+          [](std::size_t nodes, const InArray<std::int64_t>& edges, const InArray<float>& weights,
+             const std::string& hidden, bool fan_in_scaling, int threads) {
+            const std::vector<Edge> list = edges_of(edges, nodes, "DagNN");
+            if (weights.ndim() != 1 || weights.size() != list.size())
+              fail("DagNN", "weights of another shape", "one for each edge");
+            std::vector<WeightedEdge> weighted;
+            for (std::size_t e = 0; e < list.size(); ++e)
+              weighted.push_back({list[e].from, list[e].to, weights.data()[e]});
+            return new PyDag(
+                DagNN::from_edges(nodes, weighted, activation_named(hidden), {.fan_in_scaling = fan_in_scaling}),
+                threads);
+          },
+          nb::rv_policy::take_ownership)
+      .def_static(
+          "from_text", [](const std::string& text, int threads) { return new PyDag(DagNN::from_text(text), threads); },
+          nb::rv_policy::take_ownership)
+      .def_static(
+          "load",
+          [](const std::string& path, int threads) { return new PyDag(DagNN::load(read_safetensors(path)), threads); },
+          nb::rv_policy::take_ownership)
+      .def("save",
+           [](PyDag& d, const std::string& path) {
+             d.work([&] {
+               SafetensorsFile file;
+               d.network()->save(file);
+               write_safetensors(path, file);
+             });
+           })
+      .def("to_bytes",
+           [](PyDag& d) {
+             SafetensorsFile file;
+             d.network()->save(file);
+             const std::vector<std::byte> bytes = file.serialize();
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def_static(
+          "from_bytes",
+          [](const nb::bytes& b, int threads) {
+            const std::span bytes(reinterpret_cast<const std::byte*>(b.c_str()), b.size());
+            return new PyDag(DagNN::load(SafetensorsFile::parse(bytes, "a pickled DagNN")), threads);
+          },
+          nb::rv_policy::take_ownership)
+      .def(
+          "copy", [](PyDag& d, int threads) { return new PyDag(*d.network().operator->(), threads); },
+          nb::rv_policy::take_ownership)
+      .def("add_node",
+           [](PyDag& d, const std::string& kind, const std::string& activation, float bias) {
+             return d.network()->add_node(node_kind(kind), activation_named(activation), bias);
+           })
+      .def("add_edge", [](PyDag& d, NodeId from, NodeId to, float w) { return d.network()->add_edge(from, to, w); })
+      .def("remove_edge", [](PyDag& d, EdgeId e) { d.network()->remove_edge(e); })
+      .def("remove_node", [](PyDag& d, NodeId n) { d.network()->remove_node(n); })
+      .def("split_edge", [](PyDag& d, EdgeId e) { return d.network()->split_edge(e); })
+      .def("add_shortcut", [](PyDag& d, NodeId from, NodeId to) { return d.network()->add_shortcut(from, to); })
+      .def("prune_below", [](PyDag& d, float t) { return d.network()->prune_below(t); })
+      .def("prune_percentile", [](PyDag& d, double p) { return d.network()->prune_percentile(p); })
+      .def("remove_unseen", [](PyDag& d) { return d.network()->remove_unseen(); })
+      .def("nodes",
+           [](PyDag& d) {
+             nb::list list;
+             const auto guard = d.lock();
+             for (const auto& [id, node] : d.network()->topology().nodes())
+               list.append(nb::make_tuple(id, name_of_kind(node.kind), std::string(name_of(node.activation)),
+                                          d.network()->bias(id)));
+             return list;
+           })
+      .def("edges",
+           [](PyDag& d) {
+             nb::list list;
+             const auto guard = d.lock();
+             for (const auto& [id, edge] : d.network()->topology().edges())
+               list.append(nb::make_tuple(id, edge.from, edge.to, d.network()->weight(id)));
+             return list;
+           })
+      .def("find_edge", [](PyDag& d, NodeId from, NodeId to) { return d.network()->topology().find_edge(from, to); })
+      .def("weight", [](PyDag& d, EdgeId e) { return d.network()->weight(e); })
+      .def("set_weight", [](PyDag& d, EdgeId e, float v) { d.network()->set_weight(e, v); })
+      .def("bias", [](PyDag& d, NodeId n) { return d.network()->bias(n); })
+      .def("set_bias", [](PyDag& d, NodeId n, float v) { d.network()->set_bias(n, v); })
+      .def("to_text", [](PyDag& d) { return d.network()->to_text(); })
+      .def("forward", &PyDag::forward)
+      .def("backward_accumulate", &PyDag::backward)
+      .def("input_gradients", &PyDag::input_gradients)
+      .def("zero_grad", [](PyDag& d) { d.work([&] { d.network()->zero_grad(d.pool()); }); })
+      .def("sgd", [](PyDag& d, float lr) { d.work([&] { d.network()->step(lr, d.pool()); }); })
+      .def("step",
+           [](PyDag& d, Optimizer& o, float lr) {
+             d.work([&] {
+               d.network()->apply_edits(&o);
+               o.step(d.network()->parameters(), lr, d.pool());
+             });
+           })
+      .def("gradient_norm", [](PyDag& d) { return d.work([&] { return d.network()->gradient_norm(d.pool()); }); })
+      .def("clip_gradients",
+           [](PyDag& d, double norm) { return d.work([&] { return d.network()->clip_gradients(norm, d.pool()); }); })
+      .def("has_gradients", [](PyDag& d) { return d.network()->has_gradients(); })
+      .def("edge_grad", [](PyDag& d, NodeId from, NodeId to) { return d.network()->edge_grad(from, to); })
+      .def("bias_grad", [](PyDag& d, NodeId n) { return d.network()->bias_grad(n); })
+      .def("train", [](PyDag& d, bool on) { d.network()->train(on); })
+      .def_prop_ro("is_training", [](PyDag& d) { return d.network()->is_training(); })
+      .def_prop_ro("num_parameters", [](PyDag& d) { return d.network()->num_parameters(); })
+      .def_prop_ro("num_inputs", [](PyDag& d) { return d.network()->num_inputs(); })
+      .def_prop_ro("num_outputs", [](PyDag& d) { return d.network()->num_outputs(); })
+      .def("hash", [](PyDag& d) { return d.network()->parameters().hash(); });
+}
+
+const TableModel& table_of(const Model& model) {
+  const auto* table = dynamic_cast<const TableModel*>(&model);
+  if (!table) fail("model", "a " + model.kind(), "a table network");
+  return *table;
+}
+
+// Outputs in their own unit: class probabilities [rows][classes], or numbers [rows].
+nb::object predict_table(const Model& model, std::vector<std::string> header,
+                         std::vector<std::vector<std::string>> rows, int threads) {
+  const TableModel& table = table_of(model);
+  const TableSchema& schema = table.schema();
+  CsvTable csv{std::move(header), std::move(rows), {}};
+  for (std::size_t r = 0; r < csv.rows.size(); ++r) {
+    csv.lines.push_back(r + 1);
+    if (csv.rows[r].size() != csv.header.size())
+      fail("predict", "a row of " + std::to_string(csv.rows[r].size()) + " cells", std::to_string(csv.header.size()));
+  }
+  std::vector<std::size_t> all(csv.rows.size());
+  for (std::size_t r = 0; r < all.size(); ++r) all[r] = r;
+  const std::vector<float> x = schema.inputs_of(csv, all);
+  DagNN network = table.network();
+  const ThreadPool pool(threads);
+  const std::span<const float> y = network.forward(x, all.size(), pool);
+  if (!schema.classifies()) {
+    NewArray<double> out({all.size()});
+    for (std::size_t r = 0; r < all.size(); ++r)
+      out.data[r] = static_cast<double>(y[r]) * schema.target.deviation + schema.target.mean;
+    return out.take();
+  }
+  const std::size_t classes = schema.num_outputs();
+  NewArray<double> out({all.size(), classes});
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const auto row = y.subspan(r * classes, classes);
+    const double largest = *std::ranges::max_element(row);
+    double sum = 0;
+    for (std::size_t c = 0; c < classes; ++c) sum += out.data[r * classes + c] = std::exp(row[c] - largest);
+    for (std::size_t c = 0; c < classes; ++c) out.data[r * classes + c] /= sum;
+  }
+  return out.take();
+}
+
+}  // namespace
+
+void bind_networks(nb::module_& m) {
+  nb::class_<Optimizer>(m, "Optimizer")
+      .def(nb::new_([](const std::string& kind, std::size_t parameters, float momentum, float beta1, float beta2,
+                       float epsilon, float weight_decay, float clip_value, float clip_norm) {
+        return new Optimizer({.kind = kind == "sgd" ? OptimizerKind::kSgd : OptimizerKind::kAdamW,
+                              .momentum = momentum,
+                              .beta1 = beta1,
+                              .beta2 = beta2,
+                              .epsilon = epsilon,
+                              .weight_decay = weight_decay,
+                              .clip_value = clip_value,
+                              .clip_norm = clip_norm},
+                             parameters);
+      }))
+      .def_prop_ro("steps", &Optimizer::steps);
+  bind_dag(m);
+
+  nb::class_<MessageGraph>(m, "MessageGraph")
+      .def("__init__",
+           [](MessageGraph* self, std::size_t nodes, const std::vector<InArray<std::int64_t>>& relations,
+              bool keep_repeats) {
+             std::vector<Graph> graphs;
+             for (const auto& edges : relations)
+               graphs.emplace_back(nodes, edges_of(edges, nodes, "graph"),
+                                   keep_repeats ? Repeats::kKeep : Repeats::kRefuse);
+             new (self) MessageGraph(std::move(graphs));
+           })
+      .def_prop_ro("num_nodes", &MessageGraph::num_nodes)
+      .def_prop_ro("num_edges", &MessageGraph::num_edges)
+      .def_prop_ro("num_relations", &MessageGraph::num_relations);
+  nb::class_<PyMessagePassing> layer(m, "MessagePassing");
+  layer
+      .def(nb::init<std::size_t, std::size_t, std::size_t, const std::string&, bool, const std::string&, std::uint64_t,
+                    int>())
+      .def("forward", &PyMessagePassing::forward)
+      .def("backward", &PyMessagePassing::backward);
+  bind_parameters(layer);
+
+  nb::class_<TransformBatch>(m, "TransformBatch")
+      .def_prop_ro("num_nodes", [](const TransformBatch& b) { return b.symbols.size(); })
+      .def_prop_ro("first_node", [](const TransformBatch& b) {
+        return to_array<std::uint32_t>(b.first_node, {b.first_node.size()});
+      });
+  nb::class_<PyTransform> transform(m, "TransformNet");
+  transform
+      .def(nb::new_([](std::vector<std::string> nodes, std::vector<std::string> edges, std::size_t edits,
+                       std::size_t features, std::size_t layers, const std::string& aggregation, bool layer_norm,
+                       const std::string& activation, std::uint64_t seed, int threads) {
+        return new PyTransform(GraphTransformNet(Vocabulary(std::move(nodes)), Vocabulary(std::move(edges)), edits,
+                                                 {.features = features,
+                                                  .layers = layers,
+                                                  .aggregation = aggregation_named(aggregation),
+                                                  .layer_norm = layer_norm,
+                                                  .activation = activation_named(activation)},
+                                                 seed),
+                               threads);
+      }))
+      .def("batch", &PyTransform::batch)
+      .def("loss", &PyTransform::loss)
+      .def("predict", &PyTransform::predict)
+      .def("encode", &PyTransform::encode);
+  bind_parameters(transform);
+
+  m.def("predict_table", &predict_table);
+  m.def("table_classes", [](const Model& model) { return table_of(model).schema().target.words; });
+  m.def("table_columns", [](const Model& model) {
+    std::vector<std::string> names;
+    for (const TableColumn& column : table_of(model).schema().inputs) names.push_back(column.name);
+    return names;
+  });
+  m.def(
+      "table_network", [](const Model& model, int threads) { return new PyDag(table_of(model).network(), threads); },
+      nb::rv_policy::take_ownership);
+  m.def("rewrite", [](const Model& model, const std::string& text, int passes) {
+    const auto* rewriter = dynamic_cast<const RewriteModel*>(&model);
+    if (!rewriter) fail("model", "a " + model.kind(), "a rewrite network");
+    nb::gil_scoped_release release;
+    std::vector<std::string> texts;
+    for (const Expression& e : rewrite(rewriter->net(), parse_expression(text), passes, rewriter->share()).passes)
+      texts.push_back(to_text(e));
+    return texts;
+  });
+}
+
+}  // namespace espalier::python

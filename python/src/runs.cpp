@@ -1,0 +1,280 @@
+// Tasks, runs and model files. A run trains on a thread of its own while the calling one hears Ctrl-C and calls back.
+#include <nanobind/stl/map.h>
+
+#include <condition_variable>
+#include <optional>
+#include <thread>
+
+#include "common.hpp"
+#include "espalier/error.hpp"
+#include "espalier/run.hpp"
+
+namespace espalier::python {
+namespace {
+
+// What a listener in Python gets; a copy, so that it may be kept.
+struct Event {
+  std::string kind;
+  std::uint64_t seed = 0, step = 0, steps = 0;
+  double seconds = 0, loss = 0, score = 0, validation_loss = 0;
+  bool solved = false;
+  std::vector<std::pair<std::string, double>> extra = {};
+  std::string text = {};
+};
+
+const char* kind_name(RunEvent::Kind kind) {
+  switch (kind) {
+    case RunEvent::Kind::kSeedStarted: return "seed_started";
+    case RunEvent::Kind::kStep: return "step";
+    case RunEvent::Kind::kEvaluated: return "evaluated";
+    case RunEvent::Kind::kCheckpoint: return "checkpoint";
+    case RunEvent::Kind::kSnapshot: return "snapshot";
+    case RunEvent::Kind::kSeedEnded: return "seed_ended";
+    case RunEvent::Kind::kMessage: return "message";
+  }
+  return "";
+}
+
+Event copy_event(const RunEvent& e) {
+  Event copy{.kind = kind_name(e.kind), .seed = e.seed, .text = e.text};
+  if (!e.trainer) return copy;
+  const TrainState& s = e.trainer->state();
+  copy.step = s.step;
+  copy.steps = e.trainer->options().steps;
+  copy.seconds = s.seconds;
+  copy.loss = s.loss;
+  copy.score = s.last.score;
+  copy.validation_loss = s.last.loss;
+  copy.solved = s.last.solved;
+  if (e.kind == RunEvent::Kind::kEvaluated) copy.extra = s.last.extra;
+  return copy;
+}
+
+nb::dict report_of(const SeedReport& r) {
+  nb::dict d;
+  d["seed"] = r.seed;
+  d["steps"] = r.steps;
+  d["best_step"] = r.best_step;
+  d["loss"] = r.loss;
+  d["score"] = r.score;
+  d["validation_loss"] = r.validation_loss;
+  d["solved"] = r.solved;
+  d["outcome"] = r.outcome;
+  d["seconds"] = r.seconds;
+  d["num_parameters"] = r.num_parameters;
+  d["weights_hash"] = r.weights_hash;
+  d["facts"] = to_python(r.facts);
+  return d;
+}
+
+RunConfig config_of(const std::string& task, const nb::list& settings) {
+  RunConfig config(find_task(task));
+  Fields fields = config.fields();
+  for (nb::handle item : settings) {
+    const auto pair = nb::cast<nb::tuple>(item);
+    const auto name = nb::cast<std::string>(pair[0]);
+    Field& field = fields.at(name);
+    const FieldValue value = to_field(pair[1], name);
+    if (const auto* text = std::get_if<std::string>(&value))
+      field.set_text(*text);
+    else
+      field.set(value);
+  }
+  return config;
+}
+
+class TrainingRun {
+ public:
+  TrainingRun(const std::string& task, const nb::list& settings, const std::string& folder, bool force)
+      : run_(Run::create(config_of(task, settings), {.folder = folder, .force = force})) {
+    describe();
+  }
+  TrainingRun(const std::string& folder, std::uint64_t steps) : run_(Run::resume(folder, {}, steps)) { describe(); }
+
+  nb::dict train(int threads, nb::object callback) {
+    if (!run_ || done_) fail("train", "a run that was trained already", "a new one", "espalier.resume(folder) goes on");
+    Run& run = *run_;
+    const bool wanted = !callback.is_none();
+    run.listen([this, wanted](const RunEvent& e) { hear(e, wanted); });
+    RunReport report;
+    std::exception_ptr failure;
+    std::thread worker([&] {
+      try {
+        ThreadPool pool(threads);
+        report = run.train(pool);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+      changed_.notify_all();
+    });
+    // From here on the thread is joined whatever Python code raises.
+    nb::object raised;
+    bool interrupted = false, over = false;
+    while (!over) {
+      {
+        nb::gil_scoped_release release;
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, std::chrono::milliseconds(50), [this] { return done_; });
+        over = done_;
+      }
+      if (PyErr_CheckSignals() != 0) {
+        PyErr_Clear();
+        interrupted = true;
+        run.control().stop();
+      }
+      if (!wanted || raised.is_valid()) continue;
+      std::vector<Event> events;
+      {
+        const std::lock_guard lock(mutex_);
+        events.swap(waiting_);
+      }
+      for (const Event& event : events) {
+        try {
+          const nb::object answer = callback(event);
+          if (answer.is(Py_False)) run.control().stop();
+        } catch (nb::python_error& error) {
+          raised = nb::borrow(error.value());
+          run.control().stop();
+          break;
+        }
+      }
+    }
+    {
+      nb::gil_scoped_release release;
+      worker.join();
+      try {
+        if (!failure) best_ = run.best_model();
+      } catch (const Error&) {  // stopped before the first evaluation
+      }
+      run_.reset();  // and with it the folder's lock
+    }
+    if (failure) std::rethrow_exception(failure);
+    nb::dict d;
+    nb::list seeds;
+    for (const SeedReport& seed : report.seeds) seeds.append(report_of(seed));
+    d["seeds"] = seeds;
+    d["winner"] = report.winner;
+    d["interrupted"] = report.interrupted;
+    d["keyboard"] = interrupted;
+    d["raised"] = raised.is_valid() ? raised : nb::none();
+    d["seconds"] = report.seconds;
+    return d;
+  }
+
+  const std::string& folder() const { return folder_; }
+  const std::string& task() const { return task_; }
+  const std::string& config() const { return config_; }
+  std::vector<Event> evaluations() const { return evaluations_; }
+  std::shared_ptr<Model> best_model() const {
+    if (!best_) fail("best model", "a run before its first evaluation", "one that was evaluated");
+    return best_;
+  }
+
+ private:
+  void describe() {
+    folder_ = run_->folder();
+    task_ = run_->config().task;
+    config_ = run_->config().text();
+  }
+
+  // On the training thread. Of steps between two looks only the last matters.
+  void hear(const RunEvent& e, bool wanted) {
+    if (e.kind != RunEvent::Kind::kEvaluated && !wanted) return;
+    Event event = copy_event(e);
+    const std::lock_guard lock(mutex_);
+    if (e.kind == RunEvent::Kind::kEvaluated) evaluations_.push_back(event);
+    if (!wanted) return;
+    if (!waiting_.empty() && waiting_.back().kind == "step" && event.kind == "step" &&
+        waiting_.back().seed == event.seed)
+      waiting_.back() = std::move(event);
+    else
+      waiting_.push_back(std::move(event));
+  }
+
+  std::optional<Run> run_;  // until it was trained
+  std::string folder_, task_, config_;
+  std::shared_ptr<Model> best_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Event> waiting_, evaluations_;
+  bool done_ = false;
+};
+
+nb::list fields_of_task(const std::string& name) {
+  RunConfig config(find_task(name));
+  Fields fields = config.fields();
+  nb::list list;
+  for (const Field& field : fields.list()) {
+    nb::dict d;
+    d["name"] = field.name();
+    d["help"] = field.help();
+    d["default"] = to_python(field.value());
+    d["choices"] = field.choices();
+    list.append(d);
+  }
+  return list;
+}
+
+}  // namespace
+
+void bind_runs(nb::module_& m) {
+  nb::class_<Event>(m, "Event", "What happened in a run: see espalier.train.")
+      .def_ro("kind", &Event::kind)
+      .def_ro("seed", &Event::seed)
+      .def_ro("step", &Event::step)
+      .def_ro("steps", &Event::steps)
+      .def_ro("seconds", &Event::seconds)
+      .def_ro("loss", &Event::loss)
+      .def_ro("score", &Event::score)
+      .def_ro("validation_loss", &Event::validation_loss)
+      .def_ro("solved", &Event::solved)
+      .def_ro("text", &Event::text)
+      .def_prop_ro("extra", [](const Event& e) {
+        nb::dict d;
+        for (const auto& [name, value] : e.extra) d[name.c_str()] = value;
+        return d;
+      });
+  nb::class_<TrainingRun>(m, "TrainingRun")
+      .def(nb::init<const std::string&, const nb::list&, const std::string&, bool>())
+      .def(nb::init<const std::string&, std::uint64_t>())
+      .def("train", &TrainingRun::train, "threads"_a, "callback"_a.none())
+      .def("evaluations", &TrainingRun::evaluations)
+      .def("best_model", &TrainingRun::best_model)
+      .def_prop_ro("folder", &TrainingRun::folder)
+      .def_prop_ro("task", &TrainingRun::task)
+      .def_prop_ro("config", &TrainingRun::config);
+  nb::class_<Model>(m, "Model")
+      .def_prop_ro("kind", [](const Model& model) { return model.kind(); })
+      .def_prop_ro("facts", [](const Model& model) { return to_python(model.facts()); })
+      .def_prop_ro("hash", [](const Model& model) { return model.parameters().hash(); })
+      .def("tensors",
+           [](Model& model) {
+             nb::dict d;
+             const Parameters& p = model.parameters();
+             for (std::size_t t = 0; t < p.tensors().size(); ++t)
+               d[p.tensors()[t].name.c_str()] = to_array<float>(p.values(t), p.tensors()[t].shape);
+             return d;
+           })
+      .def("save", [](const Model& model, const std::string& path, const std::map<std::string, std::string>& notes) {
+        nb::gil_scoped_release release;
+        save_model(path, model, notes);
+      });
+  m.def("load_model", [](const std::string& path) {
+    LoadedModel loaded;
+    {
+      nb::gil_scoped_release release;
+      loaded = load_model(path);
+    }
+    return std::pair(std::shared_ptr<Model>(std::move(loaded.model)), loaded.notes);
+  });
+  m.def("tasks", [] {
+    std::vector<std::pair<std::string, std::string>> list;
+    for (const Task& task : all_tasks()) list.emplace_back(task.name, task.summary);
+    return list;
+  });
+  m.def("task_fields", &fields_of_task);
+}
+
+}  // namespace espalier::python

@@ -1,0 +1,181 @@
+"""Logic automata over NumPy boards: against plain NumPy, against the program, and in a loop of one's own."""
+import numpy as np
+import pytest
+
+import espalier
+
+
+def small(seed=1, **more):
+    return espalier.LogicAutomaton(channels=3, kernels=4, perceive="8,4,2", update=[16, 8, 4, 3], seed=seed, **more)
+
+
+def random_model(**more):
+    model = small(**more)
+    rng = np.random.default_rng(5)
+    for values in model.parameters.values():
+        values[...] = rng.normal(size=values.shape)
+    return model
+
+
+def boards(count=5, height=6, width=7, channels=3, seed=0):
+    return np.random.default_rng(seed).integers(0, 2, (count, height, width, channels))
+
+
+def test_rollouts_have_every_step_or_the_last():
+    model, start = random_model(), boards()
+    every = model.rollout(start, 4)
+    assert every.shape == (5, 5, 6, 7, 3) and every.dtype == np.uint8
+    assert (every[0] == start).all()
+    assert (model.rollout(start, 4, last=True) == every[-1]).all()
+    assert (model.rollout(start[0], 4) == every[:, 0]).all()
+    assert model.rollout(start, 0).shape == (1, 5, 6, 7, 3)
+
+
+def test_soft_rollouts_of_certain_gates_are_hard_ones():
+    model, start = random_model(), boards()
+    hard = model.rollout(start, 3)
+    for values in model.parameters.values():
+        values[...] = np.where(values == values.max(axis=-1, keepdims=True), 1000, 0)
+    soft = model.rollout(start, 3, soft=True)
+    assert soft.dtype == np.float32
+    np.testing.assert_allclose(soft, hard, atol=1e-5)
+
+
+def test_the_circuit_of_a_cell_is_the_rollout(threads):
+    model, start = random_model(boundary="periodic", threads=threads), boards(count=70)
+    circuit = model.circuit()
+    assert (circuit.simulate(start, 4) == model.rollout(start, 4)).all()
+    raw = model.circuit(simplify=False)
+    assert raw.verify(circuit) and circuit.gates <= raw.gates and circuit.proof
+
+
+def test_cells_that_do_not_fire_stay():
+    model, start = random_model(), boards()
+    assert (model.rollout(start, 5, fire_rate=0, last=True) == start).all()
+    once, again = model.rollout(start, 5, fire_rate=0.5, seed=3), model.rollout(start, 5, fire_rate=0.5, seed=3)
+    assert (once == again).all()
+    assert (once[-1] == model.rollout(start, 5, fire_rate=0.5, seed=3, last=True)).all()
+    assert (once != model.rollout(start, 5, fire_rate=0.5, seed=4)).any()
+
+
+def test_gradients_are_those_of_finite_differences():
+    model = random_model()
+    start, target = boards(2).astype(float), boards(2, channels=1, seed=1)
+    model.zero_grad()
+    loss, gradients = model.loss_and_grad(start, target, 3)
+    assert loss == model.loss(start, target, 3)
+    name, values = next(iter(model.parameters.items()))
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        place = tuple(rng.integers(n) for n in values.shape)
+        before = values[place]
+        values[place] = before + 0.01
+        up = model.loss(start, target, 3)
+        values[place] = before - 0.01
+        down = model.loss(start, target, 3)
+        values[place] = before
+        assert gradients[name][place] == pytest.approx((up - down) / 0.02, rel=0.02, abs=2e-3)
+
+
+def test_gradients_add_up_and_are_the_same_for_any_number_of_threads(threads):
+    model, one = random_model(threads=threads), random_model(threads=1)
+    start, target = boards(8), boards(8, channels=2, seed=1)
+    for m in (model, one):
+        m.zero_grad()
+        m.loss_and_grad(start, target, 4, fire_rate=0.7, seed=2, step=9, gumbel=0.5, temperature=0.8)
+    for name, gradient in model.gradients.items():
+        assert (gradient == one.gradients[name]).all()
+    before = {k: v.copy() for k, v in one.gradients.items()}
+    one.loss_and_grad(start, target, 4, fire_rate=0.7, seed=2, step=9, gumbel=0.5, temperature=0.8)
+    for name, gradient in one.gradients.items():
+        np.testing.assert_allclose(gradient, 2 * before[name], rtol=1e-5, atol=1e-6)
+
+
+def test_norms_and_clipping():
+    model = random_model()
+    model.zero_grad()
+    assert model.gradient_norm() == 0
+    model.loss_and_grad(boards(), boards(channels=1, seed=1), 2)
+    norm = model.gradient_norm()
+    assert norm > 0 and model.clip_gradients(norm / 2) == pytest.approx(norm)
+    assert model.gradient_norm() == pytest.approx(norm / 2, rel=1e-5)
+
+
+def test_a_loop_of_ones_own_learns():
+    model = espalier.LogicAutomaton(channels=1, kernels=4, perceive="8,4,2", update="32,16,8,4,2,1", boundary="periodic",
+                                    seed=2)
+    optimizer = espalier.AdamW(model, lr=0.1)
+    rng = np.random.default_rng(0)
+    losses = []
+    for step in range(60):
+        start = rng.integers(0, 2, (16, 3, 3, 1))
+        optimizer.zero_grad()
+        loss, _ = model.loss_and_grad(start, 1 - start, 1)
+        optimizer.step()
+        losses.append(loss)
+    assert np.mean(losses[-5:]) < np.mean(losses[:5]) and optimizer.steps == 60
+
+
+def test_training_on_arrays_and_on_draws(tmp_path):
+    start = boards(40, 4, 4, 1)
+    model = espalier.LogicAutomaton(channels=1, kernels=4, perceive="8,4,2", update="16,8,4,2,1", boundary="periodic",
+                                    seed=1, start_logit=2)
+    result = espalier.train_on(model, start, start, steps=2, train_steps=300, lr=0.1, name="still")
+    assert result["solved"] and result["wrong"] == 0 and len(result["metrics"]["step"])
+    model.save(tmp_path / "own.safetensors")
+    again = espalier.load(tmp_path / "own.safetensors")
+    assert again.facts["learned"] == "still" and again.evaluate()[0].exact
+    drawn = espalier.train_on(model, draw=lambda step, rng: (lambda b: (b, b))(rng.integers(0, 2, (4, 4, 4, 1))), steps=2,
+                              train_steps=5)
+    assert drawn["solved"]
+    with pytest.raises(espalier.Error, match="train_on"):
+        espalier.train_on(model, steps=1)
+
+
+def test_a_trained_model_starts_runs_and_is_judged():
+    run = espalier.train("life", train_steps=20, progress=False)
+    model = run.model
+    start = model.start(16, 20)
+    assert start.shape == (16, 20, model.channels)
+    trials = model.evaluate()
+    assert trials[0].name == "validation" and 0 <= trials[0].score <= 1
+    assert "data:image/gif" in model._repr_html_() and "B3/S23" in repr(model)
+    assert model.num_parameters == sum(v.size for v in model.parameters.values())
+
+
+def test_a_model_that_learned_nothing_says_so(tmp_path):
+    with pytest.raises(espalier.Error, match="learned nothing"):
+        small().save(tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_arrays_of_other_kinds_are_copied_or_refused():
+    model = random_model()
+    start = boards()
+    expected = model.rollout(start, 2)
+    for same in (start.astype(float), start.astype(bool), np.asfortranarray(start), start[:, ::-1][:, ::-1], start.tolist()):
+        assert (model.rollout(same, 2) == expected).all()
+    frozen = start.astype(np.uint8)
+    frozen.flags.writeable = False
+    assert (model.rollout(frozen, 2) == expected).all()
+    for bad in (start * 2, start + 0.5, start[..., :2], start[0, 0], np.full(start.shape, np.nan), "text", None, [[1], [1, 2]],
+                start.astype(complex), np.zeros((0, 4, 4, 3))):
+        with pytest.raises(espalier.Error):
+            model.rollout(bad, 2)
+    for bad in (np.full(start.shape, np.nan), start[..., :2], np.full(start.shape, np.inf)):
+        with pytest.raises(espalier.Error):
+            model.loss(bad, start[..., :1], 2)
+    with pytest.raises(espalier.Error):
+        model.loss(start, start[:3], 2)
+    with pytest.raises(espalier.Error):
+        model.loss(start, start, 0)
+    with pytest.raises(espalier.Error):
+        espalier.LogicAutomaton(channels=3, update=[4, 4])
+    with pytest.raises(espalier.Error):
+        espalier.LogicAutomaton(wiring="wild")
+
+
+def test_views_outlive_their_model():
+    view = random_model().parameters["update.0"]
+    assert np.isfinite(view).all()
+    view[...] = 1
