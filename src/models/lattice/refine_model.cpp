@@ -1,0 +1,99 @@
+#include "models/lattice/refine_model.hpp"
+
+#include <fmt/format.h>
+
+#include "base/hash.hpp"
+#include "espalier/error.hpp"
+#include "espalier/synth.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr int kSpareChannels = 2;
+constexpr const char* kFormat = "espalier refine 1";
+
+void add_circuit(SafetensorsFile& file, const std::string& name, const Netlist& circuit) {
+  std::vector<std::int32_t> numbers;
+  for (const NetlistGate& g : circuit.gates)
+    for (const std::uint32_t n : {static_cast<std::uint32_t>(g.gate), g.a, g.b})
+      numbers.push_back(static_cast<std::int32_t>(n));
+  for (const NetlistOutput& output : circuit.outputs) numbers.push_back(static_cast<std::int32_t>(output.net));
+  file.add(name, {numbers.size()}, std::span<const std::int32_t>(numbers));
+}
+
+Netlist read_circuit(const SafetensorsFile& file, const std::string& name, const Netlist& shape) {
+  const std::vector<std::int32_t> numbers = file.ints(name);
+  Netlist circuit = without_gates(shape);
+  const std::size_t outputs = circuit.outputs.size();
+  if (numbers.size() < outputs || (numbers.size() - outputs) % 3)
+    fail("resume", fmt::format("{} numbers for a circuit of {} outputs", numbers.size(), outputs), "three for a gate");
+  const auto net = [&](std::size_t i) { return static_cast<Net>(numbers[i]); };
+  std::size_t i = 0;
+  for (; i < numbers.size() - outputs; i += 3) {
+    if (numbers[i] < 0 || numbers[i] >= kGates) fail("resume", fmt::format("gate {}", numbers[i]), "0 to 15");
+    circuit.gates.push_back({static_cast<Gate>(numbers[i]), net(i + 1), net(i + 2)});
+  }
+  for (NetlistOutput& output : circuit.outputs) output.net = net(i++);
+  check_netlist(circuit, "resume");
+  return circuit;
+}
+
+std::uint64_t number(const SafetensorsFile& file, const std::string& key) {
+  return std::strtoull(file.meta(key).c_str(), nullptr, 10);
+}
+
+}  // namespace
+
+ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& options, const ThreadPool& pool,
+                           const LaneOptions& lanes)
+    : model_(model), options_(options) {
+  const Netlist cell = model.quick_cell();
+  channels_ = needed_channels(cell, model.goal().loss_channels(), kSpareChannels);
+  score_ = std::make_unique<RolloutScore>(model.goal(), model.rollout(), model.channels(), model.periodic(),
+                                          model.seed(), channels_, lanes);
+  search_ = std::make_unique<CircuitSearch>(simplify(narrow_cell(cell, channels_)), *score_, options, pool);
+  before_ = search_->state().best_score;
+}
+
+std::unique_ptr<LatticeModel> ModelRefiner::best() const {
+  return model_.refined(widen_cell(search_->state().best, channels_, model_.channels()));
+}
+
+SafetensorsFile ModelRefiner::checkpoint() const {
+  const SearchState& s = search_->state();
+  SafetensorsFile file;
+  file.metadata = {{"format", kFormat},
+                   {"model", model_file(model_).metadata.at("tensors_hash")},
+                   {"seed", std::to_string(options_.seed)},
+                   {"generation", std::to_string(s.generation)},
+                   {"evaluations", std::to_string(s.evaluations)},
+                   {"solved_at", std::to_string(s.solved_at)},
+                   {"parent_wrong", std::to_string(s.parent_wrong)},
+                   {"best_wrong", std::to_string(s.best_score.wrong)}};
+  add_circuit(file, "parent", s.parent);
+  add_circuit(file, "best", s.best);
+  file.seal();
+  return file;
+}
+
+void ModelRefiner::restore(const SafetensorsFile& file, const ThreadPool& pool) {
+  if (file.meta("format") != kFormat)
+    fail("resume", fmt::format("a file of format \"{}\"", file.meta("format")), kFormat);
+  if (file.meta("model") != model_file(model_).metadata.at("tensors_hash"))
+    fail("resume", "the search of another model", "one of this model", "name the model that it began with");
+  if (number(file, "seed") != options_.seed)
+    fail("resume", fmt::format("a search of seed {}", file.meta("seed")), fmt::format("seed {}", options_.seed));
+  const Netlist& shape = search_->state().parent;
+  SearchState state;
+  state.parent = read_circuit(file, "parent", shape);
+  state.best = read_circuit(file, "best", shape);
+  state.generation = number(file, "generation");
+  state.evaluations = number(file, "evaluations");
+  state.solved_at = number(file, "solved_at");
+  state.parent_wrong = number(file, "parent_wrong");
+  Compactor compactor(score_->kind());
+  state.best_score = {number(file, "best_wrong"), compactor.measure(state.best)};
+  search_ = std::make_unique<CircuitSearch>(std::move(state), *score_, options_, pool);
+}
+
+}  // namespace espalier

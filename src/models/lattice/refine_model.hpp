@@ -1,0 +1,36 @@
+// A trained automaton improved by search over its hardened circuit.
+#pragma once
+
+#include <memory>
+
+#include "models/lattice/lattice_model.hpp"
+#include "models/lattice/rollout_score.hpp"
+
+namespace espalier {
+
+class ModelRefiner {
+ public:
+  ModelRefiner(const LatticeModel& model, const SearchOptions& options, const ThreadPool& pool,
+               const LaneOptions& lanes = {});
+
+  CircuitSearch& search() { return *search_; }
+  const CircuitSearch& search() const { return *search_; }
+  const SearchScore& before() const { return before_; }
+  std::size_t boards() const { return score_->boards(); }  // that decide
+  // The best so far, as a model.
+  std::unique_ptr<LatticeModel> best() const;
+
+  // All that is needed to go on with the same bits, and to refuse to go on with another model or other options.
+  SafetensorsFile checkpoint() const;
+  void restore(const SafetensorsFile& file, const ThreadPool& pool);
+
+ private:
+  const LatticeModel& model_;
+  SearchOptions options_;
+  std::vector<int> channels_;
+  std::unique_ptr<RolloutScore> score_;
+  SearchScore before_;
+  std::unique_ptr<CircuitSearch> search_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,243 @@
+#include "synth/refine_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "espalier/error.hpp"
+#include "espalier/random.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::array kPairGates{Gate::kAnd, Gate::kAAndNotB, Gate::kNotAAndB, Gate::kXor,     Gate::kOr,
+                                Gate::kNor, Gate::kXnor,     Gate::kAOrNotB,  Gate::kNotAOrB, Gate::kNand};
+
+// Numbers of one group of one generation, drawn one after the other.
+class Draws {
+ public:
+  Draws(std::uint64_t seed, std::uint64_t generation, std::size_t group)
+      : random_(seed, Purpose::kRefine, static_cast<std::uint32_t>(generation)),
+        next_((static_cast<std::uint64_t>(group) << 32) + (generation >> 32 << 48)) {}
+  std::uint32_t bits() {
+    if (used_ == block_.size()) {
+      block_ = random_.block(next_++);
+      used_ = 0;
+    }
+    return block_[used_++];
+  }
+  // In [0, n), for small n.
+  std::uint32_t below(std::size_t n) { return static_cast<std::uint32_t>(bits() * std::uint64_t{n} >> 32); }
+  bool chance(double p) { return bits() < p * 0x1p32; }
+  float gumbel() { return random_.gumbel(next_++); }
+
+ private:
+  Random random_;
+  std::uint64_t next_;
+  PhiloxBlock block_{};
+  std::size_t used_ = block_.size();
+};
+
+// How often a change is of which kind.
+struct Habits {
+  double function = 0.25, replace = 0.1, insert = 0.35, input = 0.4, extra = 0.45;
+};
+constexpr Habits kRepairing{}, kShrinking{.function = 0.3, .replace = 0.3, .insert = 0.05, .input = 0.3, .extra = 0.35};
+
+class MoveDrawer {
+ public:
+  MoveDrawer(const Netlist& parent, const CircuitKind& kind, const Habits& habits, Draws& draws)
+      : parent_(parent), habits_(habits), draws_(draws) {
+    for (std::uint32_t g = 0; g < parent.gates.size(); ++g)
+      if (!is_constant(parent.gates[g].gate)) gates_.push_back(g);
+    std::vector<bool> read(kind.channels);
+    if (kind.channels)
+      for (const std::uint32_t g : gates_)
+        for (const Net net : {parent.gates[g].a, parent.gates[g].b})
+          if (parent.is_input(net)) read[net % kind.channels] = true;
+    for (std::uint32_t o = 0; o < parent.outputs.size(); ++o)
+      if (o < kind.judged || (kind.channels && read[o])) outputs_.push_back(o);
+  }
+
+  // One change, or two that belong together.
+  void draw(std::vector<Move>& moves) {
+    const std::uint32_t place = draws_.below(2 * gates_.size() + outputs_.size());
+    if (place >= 2 * gates_.size()) {
+      const std::uint32_t output = outputs_[place - 2 * gates_.size()];
+      return moves.push_back(pin(Move::At::kOutput, output, parent_.nets()));
+    }
+    const std::uint32_t gate = gates_[place / 2];
+    const Move::At at = place % 2 ? Move::At::kPinB : Move::At::kPinA;
+    const std::size_t before = parent_.net_of_gate(gate);
+    const double kind = draws_.bits() * 0x1p-32;
+    if (kind < habits_.function) {
+      const auto other = static_cast<unsigned>(1 + draws_.below(kGates - 1));
+      moves.push_back({Move::At::kFunction, gate, gate_of_bits(gate_bits(parent_.gates[gate].gate) ^ other), 0});
+    } else if (kind < habits_.function + habits_.replace) {  // the gate gives way to another net
+      moves.push_back({Move::At::kPinA, gate, Gate::kB, net(before)});
+      moves.push_back({Move::At::kFunction, gate, draws_.chance(0.5) ? Gate::kA : Gate::kNotA, 0});
+    } else {
+      moves.push_back(pin(at, gate, before));
+    }
+  }
+
+ private:
+  Net net(std::size_t before) {
+    const std::size_t inputs = parent_.inputs.size();
+    if (before <= inputs || draws_.chance(habits_.input)) return draws_.below(std::min(before, inputs));
+    return static_cast<Net>(inputs + draws_.below(before - inputs));
+  }
+  Move pin(Move::At at, std::uint32_t place, std::size_t before) {
+    const bool insert = draws_.chance(habits_.insert);
+    const Gate gate = insert ? kPairGates[draws_.below(kPairGates.size())] : Gate::kB;
+    return {at, place, gate, net(before)};
+  }
+
+  const Netlist& parent_;
+  const Habits& habits_;
+  Draws& draws_;
+  std::vector<std::uint32_t> gates_, outputs_;
+};
+
+bool conflicts(const MutantGroup& group, std::size_t lane, std::size_t move) {
+  for (std::size_t m = 0; m < group.moves.size(); ++m)
+    if (group.moves[m].same_place(group.moves[move]) && group.has(m, lane)) return true;
+  return false;
+}
+
+}  // namespace
+
+// The winner of a group; groups are compared in their order.
+struct CircuitSearch::Choice {
+  double key = std::numeric_limits<double>::infinity();  // what is chosen by, noise included
+  std::uint32_t wrong = 0, parent_wrong = 0;
+  CircuitSize size;
+  std::vector<Move> moves;
+  bool found = false;
+};
+
+CircuitSearch::CircuitSearch(const Netlist& start, LaneScore& score, const SearchOptions& options,
+                             const ThreadPool& pool)
+    : score_(score), options_(options), kind_(score.kind()) {
+  check_netlist(start, "refine");
+  if (start.outputs.size() < kind_.judged || (kind_.channels && start.outputs.size() != kind_.channels))
+    fail("refine", fmt::format("a circuit of {} outputs", start.outputs.size()), "those that are judged");
+  Compactor compactor(kind_);
+  const CircuitSize size = compactor.measure(start);
+  state_.parent = state_.best = compactor.build();
+  state_.best_score = {score_.judge(state_.best, pool), size};
+  state_.parent_wrong = state_.best_score.wrong;
+}
+
+CircuitSearch::CircuitSearch(SearchState state, LaneScore& score, const SearchOptions& options, const ThreadPool&)
+    : score_(score), options_(options), kind_(score.kind()), state_(std::move(state)) {}
+
+bool CircuitSearch::ended() const {
+  if (state_.best_score.wrong == 0) return state_.evaluations >= state_.solved_at + options_.shrink;
+  return state_.evaluations >= options_.evaluations;
+}
+
+MutantGroup CircuitSearch::draw(const Netlist& parent, std::uint64_t generation, std::size_t number) const {
+  Draws draws(options_.seed, generation, number + 1);
+  const Habits& habits = state_.best_score.wrong ? kRepairing : kShrinking;
+  MoveDrawer drawer(parent, kind_, habits, draws);
+  MutantGroup group;
+  std::vector<std::size_t> clusters{0};  // where each begins in the list
+  while (group.moves.size() < options_.moves) {
+    drawer.draw(group.moves);
+    clusters.push_back(group.moves.size());
+  }
+  group.lanes.resize(group.moves.size());
+  const std::size_t count = clusters.size() - 1;
+  const auto give = [&](std::size_t lane, std::size_t cluster) {
+    for (std::size_t m = clusters[cluster]; m < clusters[cluster + 1]; ++m)
+      if (!conflicts(group, lane, m)) group.give(m, lane);
+  };
+  for (std::size_t lane = 1; lane < kLanes; ++lane) {
+    give(lane, (lane - 1) % count);
+    if (lane > count) give(lane, draws.below(count));
+    while (draws.chance(habits.extra)) give(lane, draws.below(count));
+  }
+  return group;
+}
+
+CircuitSearch::Choice CircuitSearch::best_of(const Netlist& parent, std::uint64_t generation,
+                                             std::size_t number) const {
+  const MutantGroup group = draw(parent, generation, number);
+  std::array<std::uint32_t, kLanes> wrong;
+  const auto slack = static_cast<std::uint32_t>(8 * options_.slack);
+  score_.score(parent, group, slack, wrong);
+  Choice choice;
+  choice.parent_wrong = wrong[0];
+  Draws draws(options_.seed, generation, (std::size_t{1} << 31) + number);
+  const bool solved = state_.best_score.wrong == 0;
+  const bool by_size = solved || options_.gates_first;
+  Compactor compactor(kind_);
+  const std::size_t most = solved ? compactor.measure(parent).gates : 2 * state_.best_score.size.gates + 100;
+  struct Candidate {
+    double key;
+    std::size_t lane;
+  };
+  std::vector<Candidate> candidates;
+  for (std::size_t lane = 1; lane < kLanes; ++lane) {
+    const double noise = draws.bits() * 0x1p-33;  // under a half: ties alone
+    const double heat = options_.slack > 0 && !solved ? options_.slack * draws.gumbel() : 0;
+    if (wrong[lane] <= wrong[0] + slack) candidates.push_back({wrong[lane] - heat + noise, lane});
+  }
+  std::ranges::sort(candidates, {}, &Candidate::key);
+  for (const Candidate& c : candidates) {
+    if (choice.found && (!by_size || wrong[c.lane] > choice.wrong)) break;
+    const std::vector<Move> moves = group.of(c.lane);
+    const CircuitSize size = compactor.measure(parent, moves);
+    if (size.gates > most || (choice.found && size.gates >= choice.size.gates)) continue;
+    choice.found = true;
+    choice.key = c.key;
+    choice.wrong = wrong[c.lane];
+    choice.size = size;
+    choice.moves = moves;
+  }
+  return choice;
+}
+
+void CircuitSearch::step(const ThreadPool& pool) {
+  const std::uint64_t generation = state_.generation;
+  score_.draw_sample(generation);
+  const Netlist parent =
+      shuffled(state_.parent, Random(options_.seed, Purpose::kRefine, static_cast<std::uint32_t>(generation)));
+  std::vector<Choice> choices(options_.groups);
+  pool.for_chunks(options_.groups, 1, 1e6, [&](Chunk c) { choices[c.index] = best_of(parent, generation, c.index); });
+  const bool by_size = state_.best_score.wrong == 0 || options_.gates_first;
+  const Choice* best = nullptr;
+  for (const Choice& c : choices) {
+    if (!c.found) continue;
+    const auto better = [&] {
+      if (!by_size) return c.key < best->key;
+      return c.wrong != best->wrong ? c.wrong < best->wrong : c.size.gates < best->size.gates;
+    };
+    if (!best || better()) best = &c;
+  }
+  state_.parent_wrong = choices[0].parent_wrong;
+  if (best) {
+    Compactor compactor(kind_);
+    compactor.measure(parent, best->moves);
+    state_.parent = compactor.build();
+    state_.parent_wrong = best->wrong;
+    if (score_.sampled() || SearchScore{best->wrong, best->size} < state_.best_score)
+      take_best(state_.parent, best->wrong, pool);
+  }
+  ++state_.generation;
+  state_.evaluations += options_.groups * kLanes;
+  if (state_.best_score.wrong != 0) state_.solved_at = state_.evaluations;
+}
+
+void CircuitSearch::take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool) {
+  Compactor compactor(kind_);
+  const CircuitSize size = compactor.measure(circuit);
+  if (score_.sampled()) wrong = score_.judge(circuit, pool);
+  if (!(SearchScore{wrong, size} < state_.best_score)) return;
+  state_.best = circuit;
+  state_.best_score = {wrong, size};
+}
+
+}  // namespace espalier
