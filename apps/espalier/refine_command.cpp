@@ -118,6 +118,8 @@ Command refine_command() {
   command.options.add("groups", f->search.groups, "groups of 512 mutants in a generation", 1, 1024);
   command.options.add("moves", f->search.moves, "distinct changes of a group", 1, 511);
   command.options.add("slack", f->search.slack, "wrong bits more that are taken now and then", 0, 1e6);
+  command.options.add("patience", f->search.patience, "mutants without progress, before bits are put right by force", 0,
+                      1e15);
   command.options.add("gates-first", f->search.gates_first, "fewer gates count while bits are wrong, too");
   command.options.add("resume", f->resume, "go on with a search that was stopped");
   add_threads(command.options, f->threads);

@@ -52,6 +52,7 @@ class Compactor {
  public:
   explicit Compactor(const CircuitKind& kind) : kind_(kind) {}
   CircuitSize measure(const Netlist& circuit, std::span<const Move> moves = {});
+  CircuitSize measure(Netlist&&, std::span<const Move> = {}) = delete;  // build() looks at it again
   // What was measured last. Outputs that nothing needs read a constant.
   Netlist build() const;
 

@@ -7,6 +7,7 @@
 
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
+#include "espalier/synth.hpp"
 
 namespace espalier {
 namespace {
@@ -100,12 +101,6 @@ class MoveDrawer {
   std::vector<std::uint32_t> gates_, outputs_;
 };
 
-bool conflicts(const MutantGroup& group, std::size_t lane, std::size_t move) {
-  for (std::size_t m = 0; m < group.moves.size(); ++m)
-    if (group.moves[m].same_place(group.moves[move]) && group.has(m, lane)) return true;
-  return false;
-}
-
 }  // namespace
 
 // The winner of a group; groups are compared in their order.
@@ -134,7 +129,7 @@ CircuitSearch::CircuitSearch(SearchState state, LaneScore& score, const SearchOp
     : score_(score), options_(options), kind_(score.kind()), state_(std::move(state)) {}
 
 bool CircuitSearch::ended() const {
-  if (state_.best_score.wrong == 0) return state_.evaluations >= state_.solved_at + options_.shrink;
+  if (state_.best_score.wrong == 0) return state_.evaluations >= state_.improved_at + options_.shrink;
   return state_.evaluations >= options_.evaluations;
 }
 
@@ -150,11 +145,17 @@ MutantGroup CircuitSearch::draw(const Netlist& parent, std::uint64_t generation,
   }
   group.lanes.resize(group.moves.size());
   const std::size_t count = clusters.size() - 1;
+  std::vector<std::size_t> given;  // to the lane
   const auto give = [&](std::size_t lane, std::size_t cluster) {
-    for (std::size_t m = clusters[cluster]; m < clusters[cluster + 1]; ++m)
-      if (!conflicts(group, lane, m)) group.give(m, lane);
+    for (std::size_t m = clusters[cluster]; m < clusters[cluster + 1]; ++m) {
+      const auto same = [&](std::size_t other) { return group.moves[other].same_place(group.moves[m]); };
+      if (std::ranges::any_of(given, same)) continue;
+      given.push_back(m);
+      group.give(m, lane);
+    }
   };
   for (std::size_t lane = 1; lane < kLanes; ++lane) {
+    given.clear();
     give(lane, (lane - 1) % count);
     if (lane > count) give(lane, draws.below(count));
     while (draws.chance(habits.extra)) give(lane, draws.below(count));
@@ -201,7 +202,7 @@ CircuitSearch::Choice CircuitSearch::best_of(const Netlist& parent, std::uint64_
 }
 
 void CircuitSearch::step(const ThreadPool& pool) {
-  const std::uint64_t generation = state_.generation;
+  const std::uint64_t generation = state_.generation, wrong_before = state_.best_score.wrong;
   score_.draw_sample(generation);
   const Netlist parent =
       shuffled(state_.parent, Random(options_.seed, Purpose::kRefine, static_cast<std::uint32_t>(generation)));
@@ -228,7 +229,24 @@ void CircuitSearch::step(const ThreadPool& pool) {
   }
   ++state_.generation;
   state_.evaluations += options_.groups * kLanes;
-  if (state_.best_score.wrong != 0) state_.solved_at = state_.evaluations;
+  if (state_.best_score.wrong < wrong_before) state_.improved_at = state_.evaluations;
+  if (state_.best_score.wrong && state_.evaluations >= state_.improved_at + options_.patience) force(pool);
+}
+
+// What the search cannot reach by small changes is built.
+void CircuitSearch::force(const ThreadPool& pool) {
+  state_.improved_at = state_.evaluations;
+  std::optional<Netlist> built = score_.repair(state_.parent, options_.seed + state_.generation);
+  if (!built) return;
+  Compactor compactor(kind_);
+  built = simplify(*built);
+  compactor.measure(*built);
+  const Netlist circuit = compactor.build();
+  const std::uint64_t wrong = score_.judge(circuit, pool);
+  if (wrong >= state_.best_score.wrong) return;
+  state_.parent = circuit;
+  state_.parent_wrong = wrong;
+  take_best(circuit, wrong, pool);
 }
 
 void CircuitSearch::take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool) {

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "espalier/thread_pool.hpp"
@@ -25,6 +25,10 @@ class LaneScore {
   // Wrong bits of each lane of a group; lanes with more than lane 0 and `slack` together may get any larger number.
   virtual void score(const Netlist& parent, const MutantGroup& group, std::uint32_t slack,
                      std::span<std::uint32_t, kLanes> wrong) const = 0;
+  // The circuit with wrong bits put right by construction, as many as can be; nothing where that cannot be done.
+  virtual std::optional<Netlist> repair(const Netlist& /*circuit*/, std::uint64_t /*seed*/) const {
+    return std::nullopt;
+  }
   // Wrong bits over all examples that decide.
   virtual std::uint64_t judge(const Netlist& circuit, const ThreadPool& pool) const = 0;
 };
@@ -36,6 +40,7 @@ struct SearchOptions {
   std::size_t groups = 2;                 // of kLanes mutants, in a generation
   std::size_t moves = 192;                // distinct changes of a group
   double slack = 0;                       // temperature: wrong bits more that are taken with probability 1/e
+  std::uint64_t patience = 100'000;       // evaluations without fewer wrong bits, before they are put right by force
   bool gates_first = false;               // fewer gates count while bits are wrong, too
 };
 
@@ -50,7 +55,8 @@ struct SearchState {
   Netlist parent, best;
   SearchScore best_score;
   std::uint64_t parent_wrong = 0;  // by the sample of the last generation
-  std::uint64_t generation = 0, evaluations = 0, solved_at = 0;
+  std::uint64_t generation = 0, evaluations = 0;
+  std::uint64_t improved_at = 0;  // evaluations when bits were last put right, or that was tried by force
 };
 
 class CircuitSearch {
@@ -67,6 +73,7 @@ class CircuitSearch {
   struct Choice;
   MutantGroup draw(const Netlist& parent, std::uint64_t generation, std::size_t group) const;
   Choice best_of(const Netlist& parent, std::uint64_t generation, std::size_t group) const;
+  void force(const ThreadPool& pool);
   void take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool);
 
   LaneScore& score_;

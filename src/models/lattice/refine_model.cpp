@@ -9,7 +9,7 @@
 namespace espalier {
 namespace {
 
-constexpr int kSpareChannels = 2;
+constexpr int kSpareChannels = 6;
 constexpr const char* kFormat = "espalier refine 1";
 
 void add_circuit(SafetensorsFile& file, const std::string& name, const Netlist& circuit) {
@@ -67,7 +67,7 @@ SafetensorsFile ModelRefiner::checkpoint() const {
                    {"seed", std::to_string(options_.seed)},
                    {"generation", std::to_string(s.generation)},
                    {"evaluations", std::to_string(s.evaluations)},
-                   {"solved_at", std::to_string(s.solved_at)},
+                   {"improved_at", std::to_string(s.improved_at)},
                    {"parent_wrong", std::to_string(s.parent_wrong)},
                    {"best_wrong", std::to_string(s.best_score.wrong)}};
   add_circuit(file, "parent", s.parent);
@@ -89,7 +89,7 @@ void ModelRefiner::restore(const SafetensorsFile& file, const ThreadPool& pool) 
   state.best = read_circuit(file, "best", shape);
   state.generation = number(file, "generation");
   state.evaluations = number(file, "evaluations");
-  state.solved_at = number(file, "solved_at");
+  state.improved_at = number(file, "improved_at");
   state.parent_wrong = number(file, "parent_wrong");
   Compactor compactor(score_->kind());
   state.best_score = {number(file, "best_wrong"), compactor.measure(state.best)};

@@ -6,6 +6,7 @@
 
 #include "espalier/error.hpp"
 #include "espalier/simulator.hpp"
+#include "models/lattice/repair_cell.hpp"
 #include "netlist/cell.hpp"
 
 namespace espalier {
@@ -252,6 +253,11 @@ void RolloutScore::fill_validation() {
   if (rollout_.fire_rate < 1)
     fire_ = std::make_unique<BoardBatch>(
         draw_fire(validation_, rollout_.steps, rollout_.fire_rate, seed_, kValidationFireStep));
+}
+
+std::optional<Netlist> RolloutScore::repair(const Netlist& circuit, std::uint64_t seed) const {
+  if (sampled_) return std::nullopt;
+  return repair_cell(shape_, examples_, circuit, Random(seed, Purpose::kRefine, ~std::uint32_t{0}));
 }
 
 std::uint64_t RolloutScore::judge(const Netlist& circuit, const ThreadPool& pool) const {

@@ -49,6 +49,7 @@ class RolloutScore : public LaneScore {
   void draw_sample(std::uint64_t generation) override;
   void score(const Netlist& parent, const MutantGroup& group, std::uint32_t slack,
              std::span<std::uint32_t, kLanes> wrong) const override;
+  std::optional<Netlist> repair(const Netlist& circuit, std::uint64_t seed) const override;
   std::uint64_t judge(const Netlist& circuit, const ThreadPool& pool) const override;
 
   std::size_t boards() const { return validation_.boards(); }

@@ -1,0 +1,13 @@
+// A cell whose last step has wrong bits, put right by construction (synth/repair.hpp) without any change of the steps
+// before. Where cells that should differ see the same, channels that nothing reads are filled with patterns first.
+#pragma once
+
+#include "espalier/random.hpp"
+#include "models/lattice/rollout_score.hpp"
+
+namespace espalier {
+
+Netlist repair_cell(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& cell,
+                    const Random& random);
+
+}  // namespace espalier
