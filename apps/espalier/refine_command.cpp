@@ -120,6 +120,8 @@ Command refine_command() {
   command.options.add("slack", f->search.slack, "wrong bits more that are taken now and then", 0, 1e6);
   command.options.add("patience", f->search.patience, "mutants without progress, before bits are put right by force", 0,
                       1e15);
+  command.options.add("room", f->search.room, "gates more than the best that the parent may have", 0, 1e6);
+  command.options.add("company", f->search.company, "good mutants that are tried together", 0, 200);
   command.options.add("gates-first", f->search.gates_first, "fewer gates count while bits are wrong, too");
   command.options.add("resume", f->resume, "go on with a search that was stopped");
   add_threads(command.options, f->threads);

@@ -103,13 +103,19 @@ class MoveDrawer {
 
 }  // namespace
 
-// The winner of a group; groups are compared in their order.
+// A mutant that may become the parent. The lower key is the better one.
 struct CircuitSearch::Choice {
-  double key = std::numeric_limits<double>::infinity();  // what is chosen by, noise included
-  std::uint32_t wrong = 0, parent_wrong = 0;
+  double key = std::numeric_limits<double>::infinity();
+  std::uint32_t wrong = 0;
   CircuitSize size;
   std::vector<Move> moves;
-  bool found = false;
+};
+
+// What came of a group: its best mutant, and those that are better than their parent.
+struct CircuitSearch::Judged {
+  std::uint32_t parent_wrong = 0;
+  std::optional<Choice> best;
+  std::vector<Choice> good;
 };
 
 CircuitSearch::CircuitSearch(const Netlist& start, LaneScore& score, const SearchOptions& options,
@@ -163,42 +169,82 @@ MutantGroup CircuitSearch::draw(const Netlist& parent, std::uint64_t generation,
   return group;
 }
 
-CircuitSearch::Choice CircuitSearch::best_of(const Netlist& parent, std::uint64_t generation,
-                                             std::size_t number) const {
-  const MutantGroup group = draw(parent, generation, number);
+// Good mutants of one parent, some of them together in each lane.
+MutantGroup CircuitSearch::unite(const std::vector<Judged>& judged, std::uint64_t generation) const {
+  std::vector<const Choice*> good;
+  for (const Judged& j : judged)
+    for (const Choice& c : j.good) good.push_back(&c);
+  std::ranges::stable_sort(good, {}, &Choice::key);
+  if (good.size() > options_.company) good.resize(options_.company);
+  MutantGroup group;
+  if (good.size() < 2) return group;
+  std::vector<std::vector<std::size_t>> members;
+  for (const Choice* c : good) {
+    members.emplace_back();
+    for (const Move& move : c->moves) {
+      const auto known = std::ranges::find(group.moves, move);
+      members.back().push_back(static_cast<std::size_t>(known - group.moves.begin()));
+      if (known == group.moves.end()) group.moves.push_back(move);
+    }
+  }
+  group.lanes.resize(group.moves.size());
+  Draws draws(options_.seed, generation, options_.groups + 1);
+  for (std::size_t lane = 1; lane < kLanes; ++lane) {
+    // The best ones first, then chance: a share of them that differs from lane to lane.
+    const double share = (1 + draws.below(8)) / 8.0;
+    std::vector<std::size_t> given;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      if (lane < members.size() ? m > lane : !draws.chance(share)) continue;
+      const auto free = [&](std::size_t move) {
+        return std::ranges::none_of(
+            given, [&](std::size_t g) { return g != move && group.moves[g].same_place(group.moves[move]); });
+      };
+      if (!std::ranges::all_of(members[m], free)) continue;
+      for (const std::size_t move : members[m]) group.give(move, lane), given.push_back(move);
+    }
+  }
+  return group;
+}
+
+CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGroup group, std::uint64_t generation,
+                                                 std::size_t number) const {
   std::array<std::uint32_t, kLanes> wrong;
-  const auto slack = static_cast<std::uint32_t>(8 * options_.slack);
-  score_.score(parent, group, slack, wrong);
-  Choice choice;
-  choice.parent_wrong = wrong[0];
-  Draws draws(options_.seed, generation, (std::size_t{1} << 31) + number);
   const bool solved = state_.best_score.wrong == 0;
-  const bool by_size = solved || options_.gates_first;
+  const auto slack = static_cast<std::uint32_t>(solved ? 0 : 8 * options_.slack);
+  score_.score(parent, group, slack, wrong);
+  Judged judged;
+  judged.parent_wrong = wrong[0];
+  Draws draws(options_.seed, generation, (std::size_t{1} << 31) + number);
+  // While it shrinks, now and then chance decides among those that are not too large.
+  const bool by_size = solved ? !options_.room || draws.chance(0.5) : options_.gates_first;
   Compactor compactor(kind_);
-  const std::size_t most = solved ? compactor.measure(parent).gates : 2 * state_.best_score.size.gates + 100;
+  const std::size_t gates = compactor.measure(parent).gates, best = state_.best_score.size.gates;
+  const std::size_t most = solved ? best + options_.room : 2 * best + 100;
   struct Candidate {
     double key;
     std::size_t lane;
   };
   std::vector<Candidate> candidates;
   for (std::size_t lane = 1; lane < kLanes; ++lane) {
-    const double noise = draws.bits() * 0x1p-33;  // under a half: ties alone
-    const double heat = options_.slack > 0 && !solved ? options_.slack * draws.gumbel() : 0;
+    const double noise = draws.bits() * 0x1p-33;  // under a half: it decides between equals
+    const double heat = slack ? options_.slack * draws.gumbel() : 0;
     if (wrong[lane] <= wrong[0] + slack) candidates.push_back({wrong[lane] - heat + noise, lane});
   }
   std::ranges::sort(candidates, {}, &Candidate::key);
+  const std::uint32_t lowest = candidates.empty() ? 0 : wrong[candidates[0].lane];
   for (const Candidate& c : candidates) {
-    if (choice.found && (!by_size || wrong[c.lane] > choice.wrong)) break;
-    const std::vector<Move> moves = group.of(c.lane);
-    const CircuitSize size = compactor.measure(parent, moves);
-    if (size.gates > most || (choice.found && size.gates >= choice.size.gates)) continue;
-    choice.found = true;
-    choice.key = c.key;
-    choice.wrong = wrong[c.lane];
-    choice.size = size;
-    choice.moves = moves;
+    const bool better = !solved && wrong[c.lane] < wrong[0];
+    if (judged.best && !better && !solved && (!by_size || wrong[c.lane] > lowest)) break;
+    Choice choice{c.key, wrong[c.lane], {}, group.of(c.lane)};
+    choice.size = compactor.measure(parent, choice.moves);
+    if (choice.size.gates > most) continue;
+    if (by_size || solved)
+      choice.key = 1e4 * wrong[c.lane] + static_cast<double>(choice.size.gates) + (c.key - wrong[c.lane]);
+    if (better || (solved && choice.size.gates < gates)) judged.good.push_back(choice);
+    if (solved && !by_size) choice.key = c.key;
+    if (!judged.best || choice.key < judged.best->key) judged.best = std::move(choice);
   }
-  return choice;
+  return judged;
 }
 
 void CircuitSearch::step(const ThreadPool& pool) {
@@ -206,21 +252,30 @@ void CircuitSearch::step(const ThreadPool& pool) {
   score_.draw_sample(generation);
   const Netlist parent =
       shuffled(state_.parent, Random(options_.seed, Purpose::kRefine, static_cast<std::uint32_t>(generation)));
-  std::vector<Choice> choices(options_.groups);
-  pool.for_chunks(options_.groups, 1, 1e6, [&](Chunk c) { choices[c.index] = best_of(parent, generation, c.index); });
-  const bool by_size = state_.best_score.wrong == 0 || options_.gates_first;
-  const Choice* best = nullptr;
-  for (const Choice& c : choices) {
-    if (!c.found) continue;
-    const auto better = [&] {
-      if (!by_size) return c.key < best->key;
-      return c.wrong != best->wrong ? c.wrong < best->wrong : c.size.gates < best->size.gates;
-    };
-    if (!best || better()) best = &c;
+  std::vector<Judged> judged(options_.groups);
+  pool.for_chunks(options_.groups, 1, 1e6, [&](Chunk c) {
+    judged[c.index] = judge_group(parent, draw(parent, generation, c.index), generation, c.index);
+  });
+  std::size_t groups = options_.groups;
+  if (MutantGroup together = unite(judged, generation); !together.moves.empty()) {
+    judged.push_back(judge_group(parent, std::move(together), generation, groups));
+    ++groups;
   }
-  state_.parent_wrong = choices[0].parent_wrong;
+  const Choice* best = nullptr;
+  for (const Judged& j : judged)
+    if (j.best && (!best || j.best->key < best->key)) best = &*j.best;
+  // What is smallest or has fewest wrong bits is looked at even when chance made another one the parent.
+  const Choice* finest = best;
+  for (const Judged& j : judged)
+    for (const Choice& c : j.good)
+      if (SearchScore{c.wrong, c.size} < SearchScore{finest->wrong, finest->size}) finest = &c;
+  state_.parent_wrong = judged[0].parent_wrong;
   if (best) {
     Compactor compactor(kind_);
+    if (finest != best && SearchScore{finest->wrong, finest->size} < state_.best_score) {
+      compactor.measure(parent, finest->moves);
+      take_best(compactor.build(), finest->wrong, pool);
+    }
     compactor.measure(parent, best->moves);
     state_.parent = compactor.build();
     state_.parent_wrong = best->wrong;
@@ -228,7 +283,7 @@ void CircuitSearch::step(const ThreadPool& pool) {
       take_best(state_.parent, best->wrong, pool);
   }
   ++state_.generation;
-  state_.evaluations += options_.groups * kLanes;
+  state_.evaluations += groups * kLanes;
   if (state_.best_score.wrong < wrong_before) state_.improved_at = state_.evaluations;
   if (state_.best_score.wrong && state_.evaluations >= state_.improved_at + options_.patience) force(pool);
 }

@@ -41,6 +41,8 @@ struct SearchOptions {
   std::size_t moves = 192;                // distinct changes of a group
   double slack = 0;                       // temperature: wrong bits more that are taken with probability 1/e
   std::uint64_t patience = 100'000;       // evaluations without fewer wrong bits, before they are put right by force
+  std::size_t room = 2;                   // gates more than the best that the parent may have while it shrinks
+  std::size_t company = 24;               // good mutants of a generation that are tried together; 0: none
   bool gates_first = false;               // fewer gates count while bits are wrong, too
 };
 
@@ -71,8 +73,10 @@ class CircuitSearch {
 
  private:
   struct Choice;
+  struct Judged;
   MutantGroup draw(const Netlist& parent, std::uint64_t generation, std::size_t group) const;
-  Choice best_of(const Netlist& parent, std::uint64_t generation, std::size_t group) const;
+  MutantGroup unite(const std::vector<Judged>& judged, std::uint64_t generation) const;
+  Judged judge_group(const Netlist& parent, MutantGroup group, std::uint64_t generation, std::size_t number) const;
   void force(const ThreadPool& pool);
   void take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool);
 

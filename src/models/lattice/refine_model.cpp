@@ -5,6 +5,7 @@
 #include "base/hash.hpp"
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
+#include "models/lattice/repair_cell.hpp"
 
 namespace espalier {
 namespace {
@@ -49,8 +50,14 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
     : model_(model), options_(options) {
   const Netlist cell = model.quick_cell();
   channels_ = needed_channels(cell, model.goal().loss_channels(), kSpareChannels);
-  score_ = std::make_unique<RolloutScore>(model.goal(), model.rollout(), model.channels(), model.periodic(),
-                                          model.seed(), channels_, lanes);
+  auto rollout = std::make_unique<RolloutScore>(model.goal(), model.rollout(), model.channels(), model.periodic(),
+                                                model.seed(), channels_, lanes);
+  if (model.rollout().steps == 1 && !rollout->sampled()) {
+    score_ = std::make_unique<TableScore>(neighbourhood_table(rollout->shape(), rollout->examples()), lanes);
+  } else {
+    boards_ = rollout->boards();
+    score_ = std::move(rollout);
+  }
   search_ = std::make_unique<CircuitSearch>(simplify(narrow_cell(cell, channels_)), *score_, options, pool);
   before_ = search_->state().best_score;
 }

@@ -16,7 +16,8 @@ class ModelRefiner {
   CircuitSearch& search() { return *search_; }
   const CircuitSearch& search() const { return *search_; }
   const SearchScore& before() const { return before_; }
-  std::size_t boards() const { return score_->boards(); }  // that decide
+  // Boards that decide; wrong bits are counted over all of them. Of a single step, neighbourhoods count once each.
+  std::size_t boards() const { return boards_; }
   // The best so far, as a model.
   std::unique_ptr<LatticeModel> best() const;
 
@@ -28,7 +29,8 @@ class ModelRefiner {
   const LatticeModel& model_;
   SearchOptions options_;
   std::vector<int> channels_;
-  std::unique_ptr<RolloutScore> score_;
+  std::unique_ptr<LaneScore> score_;
+  std::size_t boards_ = 1;
   SearchScore before_;
   std::unique_ptr<CircuitSearch> search_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "netlist/cell.hpp"
 #include "synth/repair.hpp"
@@ -11,6 +12,18 @@ namespace espalier {
 namespace {
 
 constexpr std::uint64_t kReservoirs = 16, kMaxDraws = 1u << 20;
+
+// Calls visit(input) for each input of a cell that is 1. board: [channel][cell].
+template <class Visit>
+void each_bit(const RolloutShape& shape, const std::uint8_t* board, std::size_t cell, Visit visit) {
+  const std::size_t H = shape.height, W = shape.width;
+  for (std::size_t p = 0; p < kPatch; ++p) {
+    const std::size_t y = cell / W + H + p / 3 - 1, x = cell % W + W + p % 3 - 1;
+    if (!shape.periodic && (y < H || y >= 2 * H || x < W || x >= 2 * W)) continue;
+    for (std::size_t c = 0; c < shape.channels; ++c)
+      if (board[c * shape.cells() + y % H * W + x % W]) visit(p * shape.channels + c);
+  }
+}
 
 // Every cell of every step of every board: what it sees, as words of examples.
 class Trajectory {
@@ -33,23 +46,17 @@ class Trajectory {
 
  private:
   std::vector<std::uint8_t> step(const Netlist& cell, const std::vector<std::uint8_t>& now, std::size_t& example) {
-    const std::size_t H = shape_.height, W = shape_.width, cells = shape_.cells(), C = shape_.channels;
+    const std::size_t cells = shape_.cells(), C = shape_.channels;
     std::vector<std::uint8_t> next(now.size());
     std::vector<std::uint64_t> in(cell.inputs.size());
     for (std::size_t first = 0; first < cells; first += 64) {
       const std::size_t count = std::min<std::size_t>(64, cells - first);
       std::ranges::fill(in, 0);
       for (std::size_t k = 0; k < count; ++k, ++example)
-        for (std::size_t p = 0; p < kPatch; ++p) {
-          std::size_t y = (first + k) / W + H + p / 3 - 1, x = (first + k) % W + W + p % 3 - 1;
-          if (!shape_.periodic && (y < H || y >= 2 * H || x < W || x >= 2 * W)) continue;
-          y %= H, x %= W;
-          for (std::size_t c = 0; c < C; ++c)
-            if (now[c * cells + y * W + x]) {
-              in[p * C + c] |= std::uint64_t{1} << k;
-              inputs_[p * C + c][example / 64] |= std::uint64_t{1} << (example % 64);
-            }
-        }
+        each_bit(shape_, now.data(), first + k, [&](std::size_t input) {
+          in[input] |= std::uint64_t{1} << k;
+          inputs_[input][example / 64] |= std::uint64_t{1} << (example % 64);
+        });
       const std::vector<std::uint64_t> values = evaluate_words(cell, in);
       for (std::size_t c = 0; c < C; ++c)
         for (std::size_t k = 0; k < count; ++k) next[c * cells + first + k] = values[cell.outputs[c].net] >> k & 1;
@@ -120,6 +127,32 @@ Netlist with_reservoir(const RolloutShape& shape, const Netlist& cell, const Ran
 }
 
 }  // namespace
+
+TargetTable neighbourhood_table(const RolloutShape& shape, const RolloutExamples& examples) {
+  const std::size_t inputs = kPatch * shape.channels;
+  std::set<std::vector<bool>> rows;  // inputs, then outputs
+  for (std::size_t n = 0; n < examples.count; ++n)
+    for (std::size_t i = 0; i < shape.cells(); ++i) {
+      std::vector<bool> row(inputs + shape.judged);
+      each_bit(shape, &examples.start[n * shape.channels * shape.cells()], i,
+               [&](std::size_t input) { row[input] = true; });
+      for (std::size_t c = 0; c < shape.judged; ++c)
+        row[inputs + c] = examples.target[(n * shape.judged + c) * shape.cells() + i] != 0;
+      rows.insert(std::move(row));
+    }
+  TargetTable table;
+  table.count = rows.size();
+  table.inputs.assign(inputs, std::vector<std::uint64_t>(table.words()));
+  table.outputs.assign(shape.judged, std::vector<std::uint64_t>(table.words()));
+  table.cares.assign(shape.judged, std::vector<std::uint64_t>(table.words(), ~std::uint64_t{0}));
+  std::size_t at = 0;
+  for (const std::vector<bool>& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (row[i]) (i < inputs ? table.inputs[i] : table.outputs[i - inputs])[at / 64] |= std::uint64_t{1} << (at % 64);
+    ++at;
+  }
+  return table;
+}
 
 Netlist repair_cell(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& cell,
                     const Random& random) {

@@ -4,8 +4,12 @@
 
 #include "espalier/random.hpp"
 #include "models/lattice/rollout_score.hpp"
+#include "synth/table_score.hpp"
 
 namespace espalier {
+
+// Of goals of a single step: every neighbourhood that occurs, once, and what the cell should become.
+TargetTable neighbourhood_table(const RolloutShape& shape, const RolloutExamples& examples);
 
 Netlist repair_cell(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& cell,
                     const Random& random);
