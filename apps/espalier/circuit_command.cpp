@@ -12,6 +12,7 @@ namespace {
 
 struct Options {
   std::string path;
+  std::uint64_t search = 0;
   bool json = false, with_abc = false;
 };
 
@@ -98,6 +99,7 @@ Command circuit_command() {
   const auto f = std::make_shared<Options>();
   Command command{"circuit", "simplify a trained circuit and count its gates"};
   command.arguments = {{"model", &f->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"}};
+  command.options.add("search", f->search, "mutants to try for fewer gates; the result is proved", 0, 1e12);
   command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
   add_json(command.options, f->json);
   command.footer =
@@ -108,6 +110,7 @@ Command circuit_command() {
     const Netlist raw = load_circuit(f->path);
     SimplifyOptions options;
     options.with_abc = f->with_abc;
+    options.search = f->search;
     SimplifyReport report;
     const double start = seconds_now();
     const Netlist small = simplify(raw, options, &report);

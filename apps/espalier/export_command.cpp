@@ -12,6 +12,7 @@ namespace {
 
 struct Options {
   std::string path, format, output, name;
+  std::uint64_t search = 0;
   bool raw = false, with_abc = false, json = false;
 };
 
@@ -28,6 +29,7 @@ int run(const Options& o) {
   const Netlist raw = load_circuit(o.path);
   SimplifyOptions simplify;
   simplify.with_abc = o.with_abc;
+  simplify.search = o.search;
   const ProvedCircuit circuit = o.raw ? ProvedCircuit::as_given(raw) : prove_and_simplify(raw, simplify);
   const std::string proof = o.raw ? "as trained" : circuit.proof();
   ExportOptions options;
@@ -71,6 +73,7 @@ Command export_command() {
   command.options.add("output", f->output, "where to write; - is standard output").alias("o").metavar("FILE");
   command.options.add("name", f->name, "name of module and functions (default: what was learned)");
   command.options.add("raw", f->raw, "every gate as trained");
+  command.options.add("search", f->search, "mutants to try for fewer gates; the result is proved", 0, 1e12);
   command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
   add_json(command.options, f->json);
   command.footer = "Example: espalier export runs/life-1 --to verilog -o life.v";

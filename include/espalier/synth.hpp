@@ -68,7 +68,8 @@ std::string find_abc(const std::string& program = {});
 struct SimplifyOptions {
   bool sweep = true;
   bool resubstitute = true;
-  bool with_abc = false;  // an Error when it is not installed
+  std::uint64_t search = 0;  // mutants of the result to try for fewer gates, thousands a second; 0: none
+  bool with_abc = false;     // an Error when it is not installed
   SweepOptions sweep_options = {};
   ResubstituteOptions resubstitute_options = {};
   AbcOptions abc_options = {};

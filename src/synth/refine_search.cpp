@@ -233,7 +233,7 @@ CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGr
   std::ranges::sort(candidates, {}, &Candidate::key);
   const std::uint32_t lowest = candidates.empty() ? 0 : wrong[candidates[0].lane];
   for (const Candidate& c : candidates) {
-    const bool better = !solved && wrong[c.lane] < wrong[0];
+    const bool better = !solved && wrong[c.lane] < wrong[0] && judged.good.size() < options_.company;
     if (judged.best && !better && !solved && (!by_size || wrong[c.lane] > lowest)) break;
     Choice choice{c.key, wrong[c.lane], {}, group.of(c.lane)};
     choice.size = compactor.measure(parent, choice.moves);
@@ -284,24 +284,30 @@ void CircuitSearch::step(const ThreadPool& pool) {
   }
   ++state_.generation;
   state_.evaluations += groups * kLanes;
+  const auto turn = [&](std::uint64_t evaluations) {
+    return evaluations / std::max<std::uint64_t>(1, options_.patience);
+  };
+  if (state_.best_score.wrong && turn(state_.evaluations) > turn(state_.evaluations - groups * kLanes)) force(pool);
   if (state_.best_score.wrong < wrong_before) state_.improved_at = state_.evaluations;
-  if (state_.best_score.wrong && state_.evaluations >= state_.improved_at + options_.patience) force(pool);
 }
 
-// What the search cannot reach by small changes is built.
+// What the search does not reach by small changes is built, in several rounds while that helps.
 void CircuitSearch::force(const ThreadPool& pool) {
-  state_.improved_at = state_.evaluations;
-  std::optional<Netlist> built = score_.repair(state_.parent, options_.seed + state_.generation);
-  if (!built) return;
+  constexpr std::uint64_t kRounds = 8;
   Compactor compactor(kind_);
-  built = simplify(*built);
-  compactor.measure(*built);
-  const Netlist circuit = compactor.build();
-  const std::uint64_t wrong = score_.judge(circuit, pool);
-  if (wrong >= state_.best_score.wrong) return;
-  state_.parent = circuit;
-  state_.parent_wrong = wrong;
-  take_best(circuit, wrong, pool);
+  for (std::uint64_t round = 0; round < kRounds && state_.best_score.wrong; ++round) {
+    const Netlist from = round ? state_.best : state_.parent;
+    std::optional<Netlist> built = score_.repair(from, options_.seed + kRounds * state_.generation + round);
+    if (!built) return;
+    built = simplify(*built);
+    compactor.measure(*built);
+    const Netlist circuit = compactor.build();
+    const std::uint64_t wrong = score_.judge(circuit, pool);
+    if (wrong >= state_.best_score.wrong) return;
+    state_.parent = circuit;
+    state_.parent_wrong = wrong;
+    take_best(circuit, wrong, pool);
+  }
 }
 
 void CircuitSearch::take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool) {

@@ -40,7 +40,7 @@ struct SearchOptions {
   std::size_t groups = 2;                 // of kLanes mutants, in a generation
   std::size_t moves = 192;                // distinct changes of a group
   double slack = 0;                       // temperature: wrong bits more that are taken with probability 1/e
-  std::uint64_t patience = 100'000;       // evaluations without fewer wrong bits, before they are put right by force
+  std::uint64_t patience = 50'000;        // evaluations between attempts to put wrong bits right by force
   std::size_t room = 2;                   // gates more than the best that the parent may have while it shrinks
   std::size_t company = 24;               // good mutants of a generation that are tried together; 0: none
   bool gates_first = false;               // fewer gates count while bits are wrong, too
@@ -58,7 +58,7 @@ struct SearchState {
   SearchScore best_score;
   std::uint64_t parent_wrong = 0;  // by the sample of the last generation
   std::uint64_t generation = 0, evaluations = 0;
-  std::uint64_t improved_at = 0;  // evaluations when bits were last put right, or that was tried by force
+  std::uint64_t improved_at = 0;  // evaluations when bits were last put right
 };
 
 class CircuitSearch {

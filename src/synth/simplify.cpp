@@ -186,8 +186,13 @@ Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, Simplif
     }
     if (work.best().gates.size() == before) break;
   }
+  if (options.search) {
+    work.apply("search", [&](const Netlist& n) { return search_smaller(n, options.search); });
+    work.tidy(options.max_rounds);
+  }
   if (!options.with_abc) return work.take();
   SimplifyOptions after = options;
+  after.search = 0;
   after.with_abc = false;
   Netlist best = rewrite_with_abc(work.best(), netlist, after, told.abc);
   const NetlistCounts counts = count_netlist(best);

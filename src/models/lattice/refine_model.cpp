@@ -10,7 +10,7 @@
 namespace espalier {
 namespace {
 
-constexpr int kSpareChannels = 6;
+constexpr int kSpareChannels = 10;
 constexpr const char* kFormat = "espalier refine 1";
 
 void add_circuit(SafetensorsFile& file, const std::string& name, const Netlist& circuit) {
@@ -64,6 +64,15 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
 
 std::unique_ptr<LatticeModel> ModelRefiner::best() const {
   return model_.refined(widen_cell(search_->state().best, channels_, model_.channels()));
+}
+
+ModelNotes ModelRefiner::notes() const {
+  const SearchState& s = search_->state();
+  return {{"refined.wrong", fmt::format("{}", before_.wrong)},
+          {"refined.gates", fmt::format("{}", before_.size.gates)},
+          {"refined.seed", std::to_string(options_.seed)},
+          {"refined.evaluations", std::to_string(s.evaluations)},
+          {"solved", s.best_score.wrong ? "false" : "true"}};
 }
 
 SafetensorsFile ModelRefiner::checkpoint() const {

@@ -20,6 +20,8 @@ class ModelRefiner {
   std::size_t boards() const { return boards_; }
   // The best so far, as a model.
   std::unique_ptr<LatticeModel> best() const;
+  // What its file says of its making, beside where it came from.
+  ModelNotes notes() const;
 
   // All that is needed to go on with the same bits, and to refuse to go on with another model or other options.
   SafetensorsFile checkpoint() const;

@@ -189,27 +189,27 @@ RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollou
       channels_(std::move(channels)),
       options_(options),
       data_(goal.data(rollout, all_channels, seed)),
-      validation_(static_cast<std::size_t>(data_.validation.samples), static_cast<std::size_t>(rollout.height),
-                  static_cast<std::size_t>(rollout.width), static_cast<int>(channels_.size())),
-      wanted_(validation_.boards(), validation_.height(), validation_.width(), goal.loss_channels()) {
+      validation_(data_.validation.boards(), static_cast<std::size_t>(rollout.height),
+                  static_cast<std::size_t>(rollout.width), static_cast<int>(channels_.size())) {
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
   shape_ = {size(rollout.height), size(rollout.width),        size(rollout.steps),
             channels_.size(),     size(goal.loss_channels()), periodic};
-  constexpr int kFewBoards = 8;
+  constexpr std::size_t kFewBoards = 8;
   fill_validation();
-  sampled_ = rollout.fire_rate < 1 || (data_.validation.samples > kFewBoards && rollout.steps > 1);
+  sampled_ = rollout.fire_rate < 1 || (data_.validation.boards() > kFewBoards && rollout.steps > 1);
   if (sampled_) {
     draw_sample(0);
     return;
   }
-  examples_.count = size(data_.validation.samples);
-  for (int n = 0; n < data_.validation.samples; ++n) {
+  examples_.count = data_.validation.boards();
+  for (std::size_t n = 0; n < examples_.count; ++n) {
     for (const int c : channels_)
-      for (int y = 0; y < rollout.height; ++y)
-        for (int x = 0; x < rollout.width; ++x) examples_.start.push_back(data_.validation.get(n, y, x, c));
+      for (std::size_t y = 0; y < shape_.height; ++y)
+        for (std::size_t x = 0; x < shape_.width; ++x) examples_.start.push_back(data_.validation.get(n, y, x, c));
     for (int c = 0; c < goal.loss_channels(); ++c)
-      for (int y = 0; y < rollout.height; ++y)
-        for (int x = 0; x < rollout.width; ++x) examples_.target.push_back(data_.validation_target.get(n, y, x, c));
+      for (std::size_t y = 0; y < shape_.height; ++y)
+        for (std::size_t x = 0; x < shape_.width; ++x)
+          examples_.target.push_back(data_.validation_target.get(n, y, x, c));
   }
 }
 
@@ -242,14 +242,9 @@ void RolloutScore::score(const Netlist& parent, const MutantGroup& group, std::u
 void RolloutScore::fill_validation() {
   for (std::size_t n = 0; n < validation_.boards(); ++n)
     for (std::size_t y = 0; y < shape_.height; ++y)
-      for (std::size_t x = 0; x < shape_.width; ++x) {
-        const auto get = [&](const BitBoards& from, int c) {
-          return from.get(static_cast<int>(n), static_cast<int>(y), static_cast<int>(x), c);
-        };
+      for (std::size_t x = 0; x < shape_.width; ++x)
         for (std::size_t c = 0; c < channels_.size(); ++c)
-          validation_.set(n, y, x, static_cast<int>(c), get(data_.validation, channels_[c]));
-        for (int c = 0; c < wanted_.channels(); ++c) wanted_.set(n, y, x, c, get(data_.validation_target, c));
-      }
+          validation_.set(n, y, x, static_cast<int>(c), data_.validation.get(n, y, x, channels_[c]));
   if (rollout_.fire_rate < 1)
     fire_ = std::make_unique<BoardBatch>(
         draw_fire(validation_, rollout_.steps, rollout_.fire_rate, seed_, kValidationFireStep));
@@ -264,7 +259,7 @@ std::uint64_t RolloutScore::judge(const Netlist& circuit, const ThreadPool& pool
   BoardBatch boards = validation_;
   BatchSimulator(circuit, {.periodic = shape_.periodic, .fire = fire_.get()})
       .run(boards, static_cast<std::uint64_t>(rollout_.steps), pool);
-  return count_differences(boards, wanted_);
+  return count_differences(boards, data_.validation_target);
 }
 
 }  // namespace espalier

@@ -68,7 +68,7 @@ class RolloutScore : public LaneScore {
   RolloutShape shape_;
   bool sampled_;
   RolloutExamples examples_;  // of the generation, or all
-  BoardBatch validation_, wanted_;
+  BoardBatch validation_;
   std::unique_ptr<BoardBatch> fire_;  // of the validation, where cells update at random
 };
 

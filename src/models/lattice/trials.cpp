@@ -89,8 +89,7 @@ std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options
   const LatticeData data = m.goal().data(r, m.channels(), m.seed());
   std::optional<BoardBatch> fire;
   if (r.fire_rate < 1) fire = draw_fire(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFireStep);
-  const BitScore score =
-      validate(m.quick_cell(), data, r.steps, m.periodic(), fire ? &*fire : nullptr, pool);
+  const BitScore score = validate(m.quick_cell(), data, r.steps, m.periodic(), fire ? &*fire : nullptr, pool);
   std::vector<Trial> trials{
       {"validation",
        fmt::format("{} boards of {} x {}, {} steps", data.validation.boards(), r.height, r.width, r.steps),
