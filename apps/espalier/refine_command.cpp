@@ -135,7 +135,7 @@ int refine_table(const Options& o, const std::string& output) {
   TableScore score(parse_table(read_text(o.table), o.table, circuit.inputs.size(), circuit.outputs.size()));
   ThreadPool pool(o.threads);
   CircuitSearch search(circuit, score, o.search, pool);
-  SearchRun run(o, search, {score.judge(circuit, pool), search.state().best_score.size}, 1, output);
+  SearchRun run(o, search, search.state().best_score, 1, output);
   run.run(pool, [&] {
     ExportOptions options;
     options.format = format;

@@ -207,11 +207,6 @@ bool Session::refine(ControlSeat& seat, const std::function<bool(const Trainer&)
   notes["score"] = fmt::format("{}", evaluation.score);
   notes["loss"] = fmt::format("{}", evaluation.loss);
   if (folder_) notes["config"] = folder_->config();
-  emit_({.kind = RunEvent::Kind::kMessage,
-         .seed = config_.seed,
-         .text = fmt::format(
-             "seed {}: the search after training, {} mutants, took the validation loss from {:.4g} to {:.4g}",
-             config_.seed, notes["refined.evaluations"], best().loss, evaluation.loss)});
   refined_ = {evaluation, model_file(*search->model(), notes)};
   return true;
 }

@@ -30,6 +30,9 @@ std::size_t lane_words(const LaneOptions& options) { return chosen_bits(options)
 LaneEngine::LaneEngine(const Netlist& parent, const MutantGroup& group, std::size_t first, const SimPlaces& places,
                        const LaneOptions& options)
     : words_(lane_words(options)) {
+  if (places.inputs.size() != parent.inputs.size() || places.outputs.size() != parent.outputs.size())
+    fail("lanes", fmt::format("{} inputs and {} outputs", parent.inputs.size(), parent.outputs.size()),
+         fmt::format("{} and {}, those of the examples", places.inputs.size(), places.outputs.size()));
   std::vector<std::uint32_t> used;
   for (std::uint32_t m = 0; m < group.moves.size(); ++m) {
     const auto mask = group.lanes[m].begin() + static_cast<std::ptrdiff_t>(first);

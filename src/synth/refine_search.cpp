@@ -127,7 +127,8 @@ CircuitSearch::CircuitSearch(const Netlist& start, LaneScore& score, const Searc
   Compactor compactor(kind_);
   const CircuitSize size = compactor.measure(start);
   state_.parent = state_.best = compactor.build();
-  state_.best_score = {score_.judge(state_.best, pool), size};
+  state_.best_score = {score_.judge(state_.best, pool), 0, size};
+  if (!state_.best_score.wrong) state_.best_score.flaws = score_.flaws(state_.best, pool);
   state_.parent_wrong = state_.best_score.wrong;
 }
 
@@ -135,8 +136,10 @@ CircuitSearch::CircuitSearch(SearchState state, LaneScore& score, const SearchOp
     : score_(score), options_(options), kind_(score.kind()), state_(std::move(state)) {}
 
 bool CircuitSearch::ended() const {
-  if (state_.best_score.wrong == 0) return state_.evaluations >= state_.improved_at + options_.shrink;
-  return state_.evaluations >= options_.evaluations;
+  const bool spent = state_.evaluations >= options_.evaluations;
+  if (state_.best_score.wrong == 0 && (state_.best_score.flaws == 0 || spent))
+    return state_.evaluations >= state_.improved_at + options_.shrink;
+  return spent;
 }
 
 MutantGroup CircuitSearch::draw(const Netlist& parent, std::uint64_t generation, std::size_t number) const {
@@ -216,10 +219,11 @@ CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGr
   judged.parent_wrong = wrong[0];
   Draws draws(options_.seed, generation, (std::size_t{1} << 31) + number);
   // While it shrinks, now and then chance decides among those that are not too large.
-  const bool by_size = solved ? !options_.room || draws.chance(0.5) : options_.gates_first;
+  const bool flawed = solved && state_.best_score.flaws;
+  const bool by_size = solved ? !flawed && (!options_.room || draws.chance(0.5)) : options_.gates_first;
   Compactor compactor(kind_);
   const std::size_t gates = compactor.measure(parent).gates, best = state_.best_score.size.gates;
-  const std::size_t most = solved ? best + options_.room : 2 * best + 100;
+  const std::size_t most = solved && !flawed ? best + options_.room : 2 * best + 100;
   struct Candidate {
     double key;
     std::size_t lane;
@@ -249,6 +253,7 @@ CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGr
 
 void CircuitSearch::step(const ThreadPool& pool) {
   const std::uint64_t generation = state_.generation, wrong_before = state_.best_score.wrong;
+  const std::size_t flaws_before = state_.best_score.flaws;
   score_.draw_sample(generation);
   const Netlist parent =
       shuffled(state_.parent, Random(options_.seed, Purpose::kRefine, static_cast<std::uint32_t>(generation)));
@@ -268,18 +273,18 @@ void CircuitSearch::step(const ThreadPool& pool) {
   const Choice* finest = best;
   for (const Judged& j : judged)
     for (const Choice& c : j.good)
-      if (SearchScore{c.wrong, c.size} < SearchScore{finest->wrong, finest->size}) finest = &c;
+      if (SearchScore{c.wrong, 0, c.size} < SearchScore{finest->wrong, 0, finest->size}) finest = &c;
   state_.parent_wrong = judged[0].parent_wrong;
   if (best) {
     Compactor compactor(kind_);
-    if (finest != best && SearchScore{finest->wrong, finest->size} < state_.best_score) {
+    if (finest != best && SearchScore{finest->wrong, 0, finest->size} < state_.best_score) {
       compactor.measure(parent, finest->moves);
       take_best(compactor.build(), finest->wrong, pool);
     }
     compactor.measure(parent, best->moves);
     state_.parent = compactor.build();
     state_.parent_wrong = best->wrong;
-    if (score_.sampled() || SearchScore{best->wrong, best->size} < state_.best_score)
+    if (score_.sampled() || SearchScore{best->wrong, 0, best->size} < state_.best_score)
       take_best(state_.parent, best->wrong, pool);
   }
   ++state_.generation;
@@ -288,7 +293,8 @@ void CircuitSearch::step(const ThreadPool& pool) {
     return evaluations / std::max<std::uint64_t>(1, options_.patience);
   };
   if (state_.best_score.wrong && turn(state_.evaluations) > turn(state_.evaluations - groups * kLanes)) force(pool);
-  if (state_.best_score.wrong < wrong_before) state_.improved_at = state_.evaluations;
+  if (state_.best_score.wrong < wrong_before || state_.best_score.flaws < flaws_before)
+    state_.improved_at = state_.evaluations;
 }
 
 // What the search does not reach by small changes is built, in several rounds while that helps.
@@ -314,9 +320,12 @@ void CircuitSearch::take_best(const Netlist& circuit, std::uint64_t wrong, const
   Compactor compactor(kind_);
   const CircuitSize size = compactor.measure(circuit);
   if (score_.sampled()) wrong = score_.judge(circuit, pool);
-  if (!(SearchScore{wrong, size} < state_.best_score)) return;
+  SearchScore score{wrong, 0, size};
+  if (!(score < state_.best_score)) return;
+  if (!wrong) score.flaws = score_.flaws(circuit, pool);
+  if (!(score < state_.best_score)) return;
   state_.best = circuit;
-  state_.best_score = {wrong, size};
+  state_.best_score = score;
 }
 
 }  // namespace espalier

@@ -1,7 +1,7 @@
 // Search over circuits: mutants of one parent, the best of them the next parent, equals accepted (neutral drift, as in
-// Cartesian genetic programming: Miller and Thomson, 2000). What comes first is the number of wrong bits, then gates,
-// then depth. Everything is a function of (start, score, options, generation): any number of threads, any vector width
-// and any interruption give the same bits.
+// Cartesian genetic programming: Miller and Thomson, 2000). What comes first is the number of wrong bits, then flaws,
+// then gates, then depth. Everything is a function of (start, score, options, generation): any number of threads, any
+// vector width and any interruption give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,13 @@ class LaneScore {
   }
   // Wrong bits over all examples that decide.
   virtual std::uint64_t judge(const Netlist& circuit, const ThreadPool& pool) const = 0;
+  // Of a circuit without wrong bits: how much it still lacks beyond the examples, such as trials that it fails.
+  virtual std::size_t flaws(const Netlist& /*circuit*/, const ThreadPool& /*pool*/) const { return 0; }
 };
 
 struct SearchOptions {
   std::uint64_t seed = 1;
-  std::uint64_t evaluations = 1'000'000;  // rounded up to whole generations
+  std::uint64_t evaluations = 1'000'000;  // while bits are wrong or flaws are left; rounded up to whole generations
   std::uint64_t shrink = 0;               // evaluations after the last wrong bit is gone, for fewer gates
   std::size_t groups = 2;                 // of kLanes mutants, in a generation
   std::size_t moves = 192;                // distinct changes of a group
@@ -48,7 +50,8 @@ struct SearchOptions {
 
 struct SearchScore {
   std::uint64_t wrong = std::numeric_limits<std::uint64_t>::max();
-  CircuitSize size;
+  std::size_t flaws = 0;  // known of the best alone
+  CircuitSize size = {};
   auto operator<=>(const SearchScore&) const = default;
 };
 

@@ -87,12 +87,12 @@ TableScore::TableScore(TargetTable table, const LaneOptions& options) : table_(s
 void TableScore::score(const Netlist& parent, const MutantGroup& group, std::uint32_t,
                        std::span<std::uint32_t, kLanes> wrong) const {
   const std::size_t words = lane_words(options_), inputs = table_.inputs.size(), outputs = table_.outputs.size();
-  const std::size_t plane = kBlock * words;
-  AlignedVector<std::uint64_t> read(inputs * plane), written(outputs * plane);
+  const std::size_t plane = kBlock * words, all = parent.outputs.size();  // more than are judged, of a cell
+  AlignedVector<std::uint64_t> read(inputs * plane), written(all * plane);
   SimPlaces places;
   for (std::size_t i = 0; i < inputs; ++i)
     places.inputs.push_back({SimPlace::kBoard, static_cast<std::int64_t>(8 * i * plane)});
-  for (std::size_t o = 0; o < outputs; ++o)
+  for (std::size_t o = 0; o < all; ++o)
     places.outputs.push_back({SimPlace::kNext, static_cast<std::int64_t>(8 * o * plane)});
   for (std::size_t first = 0; first < kLaneWords; first += words) {
     LaneEngine engine(parent, group, first, places, options_);

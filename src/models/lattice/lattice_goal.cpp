@@ -176,6 +176,7 @@ class CheckerboardGoal : public LatticeGoal {
     runner.add_damage_trials(trials, stage, steps);
     return trials;
   }
+  std::vector<std::string> demands() const override { return {"larger", "dead square", "healing"}; }
   void save(SafetensorsFile&) const override {}
 };
 
@@ -240,6 +241,11 @@ class PictureGoal : public LatticeGoal {
                               runner.undisturbed("larger", stage(model, 4), 4 * steps)};
     runner.add_damage_trials(trials, stage(model, 1), 4 * steps);
     return trials;
+  }
+
+  // What grows from a cell does so on any board; what grows from the rim does not.
+  std::vector<std::string> demands() const override {
+    return seed_row_ < 0 ? std::vector<std::string>() : std::vector<std::string>{"double"};
   }
 
   void save(SafetensorsFile& file) const override {

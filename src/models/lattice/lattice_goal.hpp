@@ -74,6 +74,9 @@ class LatticeGoal {
   virtual std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
                                     const ThreadPool& pool) const = 0;
 
+  // Names of trials that a model without wrong bits should pass, too: the search goes on for them.
+  virtual std::vector<std::string> demands() const { return {}; }
+
   virtual void save(SafetensorsFile& file) const = 0;
   static std::shared_ptr<const LatticeGoal> load(const SafetensorsFile& file);
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/hash.hpp"
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
@@ -56,6 +58,15 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
     score_ = std::make_unique<TableScore>(neighbourhood_table(rollout->shape(), rollout->examples()), lanes);
   } else {
     boards_ = rollout->boards();
+    const std::vector<std::string> demands = model.goal().demands();
+    if (!demands.empty())
+      rollout->set_flaws([this, demands](const Netlist& circuit, const ThreadPool& p) {
+        const auto whole = model_.refined(widen_cell(circuit, channels_, model_.channels()));
+        std::size_t failed = 0;
+        for (const Trial& trial : model_.goal().trials(*whole, {.reset_steps = 1}, p))
+          failed += !trial.exact && std::ranges::find(demands, trial.name) != demands.end();
+        return failed;
+      });
     score_ = std::move(rollout);
   }
   search_ = std::make_unique<CircuitSearch>(simplify(narrow_cell(cell, channels_)), *score_, options, pool);
@@ -85,7 +96,8 @@ SafetensorsFile ModelRefiner::checkpoint() const {
                    {"evaluations", std::to_string(s.evaluations)},
                    {"improved_at", std::to_string(s.improved_at)},
                    {"parent_wrong", std::to_string(s.parent_wrong)},
-                   {"best_wrong", std::to_string(s.best_score.wrong)}};
+                   {"best_wrong", std::to_string(s.best_score.wrong)},
+                   {"best_flaws", std::to_string(s.best_score.flaws)}};
   add_circuit(file, "parent", s.parent);
   add_circuit(file, "best", s.best);
   file.seal();
@@ -108,7 +120,7 @@ void ModelRefiner::restore(const SafetensorsFile& file, const ThreadPool& pool) 
   state.improved_at = number(file, "improved_at");
   state.parent_wrong = number(file, "parent_wrong");
   Compactor compactor(score_->kind());
-  state.best_score = {number(file, "best_wrong"), compactor.measure(state.best)};
+  state.best_score = {number(file, "best_wrong"), number(file, "best_flaws"), compactor.measure(state.best)};
   search_ = std::make_unique<CircuitSearch>(std::move(state), *score_, options_, pool);
 }
 

@@ -2,6 +2,7 @@
 // are counted at the end.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -52,6 +53,12 @@ class RolloutScore : public LaneScore {
   std::optional<Netlist> repair(const Netlist& circuit, std::uint64_t seed) const override;
   std::uint64_t judge(const Netlist& circuit, const ThreadPool& pool) const override;
 
+  // How many of the goal's trials a cell fails; none are asked for by default.
+  using Flaws = std::function<std::size_t(const Netlist& cell, const ThreadPool& pool)>;
+  void set_flaws(Flaws flaws) { flaws_ = std::move(flaws); }
+  std::size_t flaws(const Netlist& circuit, const ThreadPool& pool) const override {
+    return flaws_ ? flaws_(circuit, pool) : 0;
+  }
   std::size_t boards() const { return validation_.boards(); }
   const RolloutShape& shape() const { return shape_; }
   const RolloutExamples& examples() const { return examples_; }
@@ -67,6 +74,7 @@ class RolloutScore : public LaneScore {
   LatticeData data_;
   RolloutShape shape_;
   bool sampled_;
+  Flaws flaws_;
   RolloutExamples examples_;  // of the generation, or all
   BoardBatch validation_;
   std::unique_ptr<BoardBatch> fire_;  // of the validation, where cells update at random
