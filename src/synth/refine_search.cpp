@@ -292,7 +292,8 @@ void CircuitSearch::step(const ThreadPool& pool) {
   const auto turn = [&](std::uint64_t evaluations) {
     return evaluations / std::max<std::uint64_t>(1, options_.patience);
   };
-  if (state_.best_score.wrong && turn(state_.evaluations) > turn(state_.evaluations - groups * kLanes)) force(pool);
+  if (turn(state_.evaluations) > turn(state_.evaluations - groups * kLanes))
+    state_.best_score.wrong ? force(pool) : polish(pool);
   if (state_.best_score.wrong < wrong_before || state_.best_score.flaws < flaws_before)
     state_.improved_at = state_.evaluations;
 }
@@ -314,6 +315,17 @@ void CircuitSearch::force(const ThreadPool& pool) {
     state_.parent_wrong = wrong;
     take_best(circuit, wrong, pool);
   }
+}
+
+// Drift has led to another place: what the passes of simplify() make of it from there may be smaller than the best.
+void CircuitSearch::polish(const ThreadPool& pool) {
+  Compactor compactor(kind_);
+  const Netlist smaller = simplify(state_.parent);
+  compactor.measure(smaller);
+  const Netlist circuit = compactor.build();
+  if (compactor.measure(circuit).gates > compactor.measure(state_.parent).gates) return;
+  state_.parent = circuit;
+  take_best(circuit, 0, pool);
 }
 
 void CircuitSearch::take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool) {

@@ -42,7 +42,7 @@ struct SearchOptions {
   std::size_t groups = 2;                 // of kLanes mutants, in a generation
   std::size_t moves = 192;                // distinct changes of a group
   double slack = 0;                       // temperature: wrong bits more that are taken with probability 1/e
-  std::uint64_t patience = 50'000;        // evaluations between attempts to put wrong bits right by force
+  std::uint64_t patience = 50'000;        // evaluations between attempts by force: bits put right, passes of simplify()
   std::size_t room = 2;                   // gates more than the best that the parent may have while it shrinks
   std::size_t company = 24;               // good mutants of a generation that are tried together; 0: none
   bool gates_first = false;               // fewer gates count while bits are wrong, too
@@ -81,6 +81,7 @@ class CircuitSearch {
   MutantGroup unite(const std::vector<Judged>& judged, std::uint64_t generation) const;
   Judged judge_group(const Netlist& parent, MutantGroup group, std::uint64_t generation, std::size_t number) const;
   void force(const ThreadPool& pool);
+  void polish(const ThreadPool& pool);
   void take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool);
 
   LaneScore& score_;
