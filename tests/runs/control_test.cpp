@@ -296,10 +296,11 @@ TEST_F(ControlTest, SeveralSeedsArePausedAndStoppedTogether) {
     std::jthread trainer([&] { report = run.train(pool); });
     ASSERT_TRUE(within_a_minute([&] { return events.list().size() > 20; }));
     run.control().pause();
-    sleep_us(50'000);
-    const std::size_t before = events.list().size();
-    sleep_us(100'000);
-    EXPECT_EQ(events.list().size(), before);
+    EXPECT_TRUE(within_a_minute([&] {  // until nothing happens any more
+      const std::size_t before = events.list().size();
+      sleep_us(300'000);
+      return events.list().size() == before;
+    }));
     run.control().stop();
     trainer.join();
   }
