@@ -2,18 +2,48 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "board_argument.hpp"
 #include "circuit_files.hpp"
 #include "commands.hpp"
 #include "espalier/synth.hpp"
+#include "model_argument.hpp"
+#include "models/lattice/model_proof.hpp"
 #include "output.hpp"
 
 namespace espalier::app {
 namespace {
 
 struct Options {
-  std::string path, format, output, name;
-  bool raw = false, with_abc = false, json = false;
+  std::string path, format, output, name, board;
+  int steps = 0;
+  bool raw = false, with_abc = false, from_start = false, json = false;
 };
+
+// The whole board with latches: output 0 says that the target is not there in time.
+int export_board(const Options& o) {
+  const bool binary = circuit_format(o.format) == CircuitFormat::kAigerBinary;
+  if (!binary && circuit_format(o.format) != CircuitFormat::kAiger)
+    throw UsageError("--board", fmt::format("got the format {}, expected aiger or aiger-binary", o.format));
+  const auto model = load_lattice_model(o.path);
+  const auto [height, width] = parse_board_size("--board", o.board);
+  const int steps = o.steps ? o.steps : model->rollout().steps;
+  const Board target = model->goal().target(model->rollout(), height, width);
+  const Board start = start_board(*model, height, width, 1);
+  BoardProver prover(board_system(*model, 1));
+  const std::string text = prover.export_aiger(target, steps, o.from_start ? &start : nullptr, binary);
+  write_output(o.output, text);
+  const std::string property = fmt::format(
+      "output 0 is 1 when the {} x {} board does not show the target after {} steps "
+      "or later, from {}",
+      height, width, steps, o.from_start ? "the task's start" : "any start");
+  if (o.json)
+    print_json({{"files", {o.output}}, {"format", o.format}, {"property", property}});
+  else if (o.output == "-" || is_stream(o.output))
+    note("{}\n", property);
+  else
+    fmt::print("{}  {} bytes\n{}\n", o.output, text.size(), property);
+  return kDone;
+}
 
 // Into a stream goes one text: the main file, and of C the header in the place of the line that includes it.
 std::string one_text(const std::vector<ExportedFile>& files, CircuitFormat format) {
@@ -25,6 +55,7 @@ std::string one_text(const std::vector<ExportedFile>& files, CircuitFormat forma
 int run(const Options& o) {
   const bool alone = o.output == "-" || is_stream(o.output);
   check_output("-o", o.output, {o.path});
+  if (!o.board.empty()) return export_board(o);
   const Netlist raw = load_circuit(o.path);
   SimplifyOptions simplify;
   simplify.with_abc = o.with_abc;
@@ -72,6 +103,10 @@ Command export_command() {
   command.options.add("name", f->name, "name of module and functions (default: what was learned)");
   command.options.add("raw", f->raw, "every gate as trained");
   command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
+  command.options.add("board", f->board, "aiger: a whole board with latches, its target as the property")
+      .metavar("N|HxW");
+  command.options.add("steps", f->steps, "--board: after how many steps (default: as trained)", 0, 1e6);
+  command.options.add("from-start", f->from_start, "--board: from the task's start alone, not from every start");
   add_json(command.options, f->json);
   command.footer = "Example: espalier export runs/life-1 --to verilog -o life.v";
   command.keeps = f;

@@ -1,14 +1,17 @@
 // espalier prove MODEL PROPERTY: theorems about whole boards, or a board that breaks them.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/clock.hpp"
 #include "board_argument.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
 #include "model_argument.hpp"
+#include "models/lattice/model_proof.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "synth/board_proof.hpp"
 
 namespace espalier::app {
 namespace {
@@ -18,7 +21,7 @@ using Verdict = BoardProof::Verdict;
 constexpr double kPatience = 2;  // seconds without progress
 
 struct Options {
-  std::string model, property, size, png, proof;
+  std::string model, property, period, size, png, proof, rule, damage = "4x4";
   int steps = 0, round = 2;
   double seconds = 0;
   std::uint64_t seed = 1;
@@ -38,7 +41,8 @@ BoardState state_of(const Board& board) {
 }
 
 // The start (every channel, where they are few), what becomes of it, and what should: wrong cells are red.
-Image picture(const LatticeModel& model, const BoardCounterExample& example, const Board& target) {
+Image picture(const LatticeModel& model, const BoardCounterExample& example) {
+  const Board& target = example.target;
   constexpr int kFewChannels = 16;
   const auto scaled = [](const Image& image) {
     return enlarge(image, std::max(1, 384 / std::max(image.width, image.height)));
@@ -71,12 +75,11 @@ Image picture(const LatticeModel& model, const BoardCounterExample& example, con
 void print_text(const LatticeModel& model, const BoardProof& proof, double seconds) {
   fmt::print("{}: {}\n{}\n", word(proof.verdict), proof.claim, proof.how);
   if (proof.unknown_bits)
-    fmt::print("about 2^{} starts: {} of {} channels matter\n", proof.unknown_bits, proof.needed_channels,
-               model.channels());
+    fmt::print("2^{} boards; {} of {} channels matter\n", proof.unknown_bits, proof.needed_channels, model.channels());
   if (proof.counter_example) {
     const BoardCounterExample& e = *proof.counter_example;
-    fmt::print("a start, its visible channels:\n{}", draw_in_terminal(view_board(model, state_of(e.start))));
-    fmt::print("what becomes of it, {} wrong, checked by simulation:\n{}", e.wrong,
+    fmt::print("a board, its visible channels:\n{}", draw_in_terminal(view_board(model, state_of(e.start))));
+    fmt::print("the same after {} steps, {} wrong, checked by simulation:\n{}", e.steps, e.wrong,
                draw_in_terminal(view_board(model, state_of(e.end))));
   }
   fmt::print("{:.2f} s\n", seconds);
@@ -109,19 +112,53 @@ Json to_json(const LatticeModel& model, const BoardProof& proof, double seconds)
     const BoardCounterExample& e = *proof.counter_example;
     Json fires = Json::array();
     for (const Board& fire : e.fires) fires.push_back(rows_of(fire)[0]);
-    j["counter_example"] = {
-        {"start", rows_of(e.start)}, {"end", rows_of(e.end)}, {"wrong", e.wrong}, {"updates", fires}};
+    j["counter_example"] = {{"start", rows_of(e.start)},
+                            {"end", rows_of(e.end)},
+                            {"wrong", e.wrong},
+                            {"steps", e.steps},
+                            {"updates", fires}};
   }
   return j;
+}
+
+constexpr std::array<const char*, 5> kProperties{"converges", "fixed", "period", "equals", "heals"};
+
+ModelClaim claim_of(const Options& o) {
+  ModelClaim claim;
+  const auto at = std::ranges::find(kProperties, o.property);
+  if (at == kProperties.end())
+    throw UsageError("property",
+                     fmt::format("got \"{}\", expected one of {}", o.property, fmt::join(kProperties, ", ")));
+  claim.kind = static_cast<ModelClaim::Kind>(at - kProperties.begin());
+  if (o.period.empty() == (claim.kind == ModelClaim::Kind::kPeriod))
+    throw UsageError("period", o.period.empty()
+                                   ? "got none, expected a number of steps after \"period\""
+                                   : fmt::format("got \"{}\" after {}, expected nothing", o.period, o.property));
+  if (!o.period.empty()) {
+    const std::vector<long> list = numbers("period", o.period, ',');
+    if (list.size() != 1 || list[0] < 1 || list[0] > 1000)
+      throw UsageError("period", fmt::format("got \"{}\", expected 1 to 1000 steps", o.period));
+    claim.period = static_cast<int>(list[0]);
+  }
+  if (!o.size.empty()) {
+    const BoardSize size = parse_board_size("--size", o.size);
+    claim.height = size.height, claim.width = size.width;
+  }
+  const BoardSize damage = parse_board_size("--damage", o.damage);
+  claim.damage_height = damage.height, claim.damage_width = damage.width;
+  claim.steps = o.steps;
+  claim.rule = o.rule;
+  claim.round = o.round;
+  return claim;
 }
 
 int run(const Options& o) {
   check_output("--png", o.png, {o.model});
   check_output("--proof", o.proof, {o.model});
+  const ModelClaim claim = claim_of(o);
+  if (!o.proof.empty() && claim.kind == ModelClaim::Kind::kEquals)
+    throw UsageError("--proof", "got a file, expected none: a cell's equality needs no board");
   const auto model = load_lattice_model(o.model);
-  const auto [height, width] = board_size("--size", o.size, *model);
-  const int steps = o.steps ? o.steps : model->rollout().steps;
-  const Board target = model->goal().target(model->rollout(), height, width);
   BoardProofOptions options;
   options.seconds = o.seconds;
   options.seed = o.seed;
@@ -136,17 +173,14 @@ int run(const Options& o) {
     last = doing;
     progress->update(done, doing);
   };
-  const bool asynchronous = model->rollout().fire_rate < 1;
-  BoardProver prover({model->raw_cell(), model->periodic(), model->goal().loss_channels(), asynchronous ? o.round : 0},
-                     target, options);
-  const BoardProof proof = prover.converges(steps);
+  const BoardProof proof = prove(*model, claim, options);
   const double seconds = seconds_now() - began;
   progress.reset();
   if (o.json)
     print_json(to_json(*model, proof, seconds));
   else
     print_text(*model, proof, seconds);
-  if (!o.png.empty() && proof.counter_example) write_png(o.png, picture(*model, *proof.counter_example, target));
+  if (!o.png.empty() && proof.counter_example) write_png(o.png, picture(*model, *proof.counter_example));
   if (interrupt_flag().raised()) return kInterrupted;
   return proof.verdict == Verdict::kProved ? kDone : proof.verdict == Verdict::kRefuted ? kRefuted : kUnsolved;
 }
@@ -157,10 +191,14 @@ Command prove_command() {
   const auto f = std::make_shared<Options>();
   Command command{"prove", "prove what becomes of every start, or find a board that breaks it"};
   command.arguments = {{"model", &f->model, "a trained automaton: its run's folder or model.safetensors"},
-                       {"property", &f->property, "converges"}};
+                       {"property", &f->property, "converges, fixed, period P, equals or heals"},
+                       {"P", &f->period, "the period", false}};
   Fields& o = command.options;
-  o.add("size", f->size, "board size, N or HxW (default: as trained)").metavar("N|HxW");
+  o.add("size", f->size, "board size, N or HxW (default: as trained; fixed and period: every size, if they can)")
+      .metavar("N|HxW");
   o.add("steps", f->steps, "after how many steps (default: as trained)", 0, 1e6);
+  o.add("rule", f->rule, "equals: which rule, as B3/S23 (default: the one that was learned)");
+  o.add("damage", f->damage, "heals: size of the damage, N or HxW").metavar("N|HxW");
   o.add("round", f->round, "asynchronous: moments of a round, in which each cell updates at least once", 1, 1000);
   o.add("seconds", f->seconds, "give up after so long (0: never)", 0, 1e9);
   o.add("proof", f->proof, "write the proof as DRAT, and FILE.cnf, which it refutes").metavar("FILE");
@@ -169,6 +207,11 @@ Command prove_command() {
   o.add("quiet", f->quiet, "no progress");
   add_json(o, f->json);
   command.footer =
+      "converges  from every start the board shows its target after --steps, and ever after\n"
+      "fixed      a board that shows its target shows it ever after; on every size where the proof closes\n"
+      "period P   the same every P steps\n"
+      "equals     the cell is the rule of --rule\n"
+      "heals      any change of --damage cells at any place is gone after --steps\n\n"
       "Exit code 0: proved, 4: refuted by a board that is shown, 3: undecided, 1: an error.\n"
       "Example: espalier prove runs/board converges --size 16 --steps 20";
   command.keeps = f;

@@ -20,14 +20,6 @@ namespace espalier {
 
 using Verdict = BoardProof::Verdict;
 
-// A question of one kind: starts with some bits free, and what the visible board is to be after a number of steps.
-struct BoardProver::Query {
-  std::size_t bits = 0;                               // inputs 0 .. bits - 1 of the unrolled board
-  std::function<LiteralBoard(Unroller&)> start = {};  // of the needed channels
-  int steps = 0;
-  bool any_step = false;  // every start is asked about, so what holds after fewer steps holds ever after
-};
-
 namespace {
 
 constexpr std::size_t kMaxNets = 20'000'000;  // of an unrolled board
@@ -52,11 +44,9 @@ std::size_t count_wrong(const Board& board, const Board& target) {
 
 }  // namespace
 
-BoardProver::BoardProver(BoardSystem system, Board target, BoardProofOptions options)
-    : system_(std::move(system)), target_(std::move(target)), options_(std::move(options)) {
+BoardProver::BoardProver(BoardSystem system, BoardProofOptions options)
+    : system_(std::move(system)), options_(std::move(options)) {
   end_ = options_.seconds > 0 ? seconds_now() + options_.seconds : 0;
-  if (system_.visible != target_.channels())
-    fail("prove", fmt::format("a target of {} channels", target_.channels()), fmt::format("{}", system_.visible));
   if (system_.round < 0) fail("prove", fmt::format("rounds of {} moments", system_.round), "1 or more");
   const Netlist small = simplify(system_.cell);
   channels_ = needed_channels(small, system_.visible);
@@ -71,49 +61,29 @@ void BoardProver::report(std::uint64_t done, std::uint64_t total, const std::str
   if (options_.progress) options_.progress(done, total, doing);
 }
 
-LiteralBoard BoardProver::free_board() const {
-  LiteralBoard board(static_cast<int>(channels_.size()), static_cast<int>(target_.height()),
-                     static_cast<int>(target_.width()));
-  for (std::size_t i = 0; i < board.literals.size(); ++i) board.literals[i] = {static_cast<Net>(i), false};
-  return board;
-}
-
-BoardProof BoardProver::converges(int steps) {
-  Query query;
-  query.bits = free_board().literals.size();
-  query.start = [this](Unroller&) { return free_board(); };
-  query.steps = steps;
-  query.any_step = true;
-  BoardProof proof = answer(query);
-  const char* unit = system_.round ? "round" : "step";
-  proof.claim = fmt::format(
-      "from every start{} the visible {} x {} board is the target after {} {}{}, and ever after",
-      system_.round ? fmt::format(", under every schedule in which each cell updates at least once in a round,") : "",
-      target_.height(), target_.width(), steps, unit, steps == 1 ? "" : "s");
-  return proof;
-}
-
 BoardProof BoardProver::answer(const Query& query) {
+  if (system_.visible != query.target.channels())
+    fail("prove", fmt::format("a target of {} channels", query.target.channels()), fmt::format("{}", system_.visible));
   BoardProof proof;
   proof.needed_channels = static_cast<int>(channels_.size());
   proof.unknown_bits = query.bits;
   if (options_.proof_file.empty() && by_settling(query, proof)) return proof;
-  if (by_simulation(query, proof)) return proof;
+  if (!query.assumed && by_simulation(query, proof)) return proof;
   by_search(query, proof);
   return proof;
 }
 
-// Proved, or proved to be wrong, when every visible bit is known in the end.
+// Proved when every visible bit is known in the end, and right.
 bool BoardProver::by_settling(const Query& query, BoardProof& proof) {
-  const int H = static_cast<int>(target_.height()), W = static_cast<int>(target_.width());
+  const int H = static_cast<int>(query.target.height()), W = static_cast<int>(query.target.width());
   Unroller unroller(cell_, system_.periodic, query.bits);
   Settler settler(cell_, system_.periodic, H, W);
   Settler::State state = Settler::of(query.start(unroller));
   if (system_.round) state = settler.closure(state);
   std::string wanted;
-  for (int c = 0; c < target_.channels(); ++c)
+  for (int c = 0; c < query.target.channels(); ++c)
     for (int y = 0; y < H; ++y)
-      for (int x = 0; x < W; ++x) wanted += target_.get(y, x, c) ? '1' : '0';
+      for (int x = 0; x < W; ++x) wanted += query.target.get(y, x, c) ? '1' : '0';
   for (int step = 1; step <= query.steps && !out_of_time(); ++step) {
     Settler::State after = settler.step(state);
     report(step, query.steps, "steps settled");
@@ -125,7 +95,8 @@ bool BoardProver::by_settling(const Query& query, BoardProof& proof) {
                       step, system_.round ? "round" : "step", step == 1 ? "" : "s");
       return true;
     }
-    if (after == state && (query.any_step || !right)) return false;  // nothing more will be known
+    if (after == state && !right) return false;  // nothing more will be known
+    if (step < query.assumed) after.replace(0, wanted.size(), wanted);
     state = std::move(after);
   }
   return false;
@@ -133,7 +104,7 @@ bool BoardProver::by_settling(const Query& query, BoardProof& proof) {
 
 // Random starts and schedules first: a rule that fails often is caught at once.
 bool BoardProver::by_simulation(const Query& query, BoardProof& proof) {
-  const int H = static_cast<int>(target_.height()), W = static_cast<int>(target_.width());
+  const int H = static_cast<int>(query.target.height()), W = static_cast<int>(query.target.width());
   const int moments = system_.round ? query.steps * system_.round : query.steps;
   Unroller unroller(cell_, system_.periodic, query.bits);
   const LiteralBoard start = query.start(unroller);
@@ -171,10 +142,9 @@ bool BoardProver::by_simulation(const Query& query, BoardProof& proof) {
   BatchOptions how;
   how.periodic = system_.periodic;
   how.fire = fire ? &*fire : nullptr;
-  BatchSimulator(cell_.gates.size() < system_.cell.gates.size() ? simplify(system_.cell) : system_.cell, how)
-      .run(boards, static_cast<std::uint64_t>(moments), ThreadPool(1));
+  BatchSimulator(system_.cell, how).run(boards, static_cast<std::uint64_t>(moments), ThreadPool(1));
   for (std::size_t n = 0; n < kSampled; ++n) {
-    if (!count_wrong(boards.board(n), target_)) continue;
+    if (!count_wrong(boards.board(n), query.target)) continue;
     std::vector<Board> fires;
     if (fire)
       for (int m = 0; m < moments; ++m) {
@@ -191,13 +161,13 @@ bool BoardProver::by_simulation(const Query& query, BoardProof& proof) {
 
 // The board unrolled, and a SAT solver asked for a start that ends wrong.
 void BoardProver::by_search(const Query& query, BoardProof& proof) {
-  const int H = static_cast<int>(target_.height()), W = static_cast<int>(target_.width());
+  const int H = static_cast<int>(query.target.height()), W = static_cast<int>(query.target.width());
   const std::size_t cells = static_cast<std::size_t>(H) * W;
   const int moments = system_.round ? query.steps * system_.round : query.steps;
   const bool plain = !options_.proof_file.empty();
   Unroller unroller(cell_, system_.periodic, query.bits + (system_.round ? cells * moments : 0), plain);
   LiteralBoard state = query.start(unroller);
-  const LiteralBoard start = state;
+  const LiteralBoard start = state, shown = constant_board(query.target);
   const auto fires_at = [&](int moment, std::size_t cell) {
     return unroller.input(query.bits + cells * moment + cell);
   };
@@ -205,6 +175,8 @@ void BoardProver::by_search(const Query& query, BoardProof& proof) {
     std::vector<Literal> fire;
     for (std::size_t i = 0; system_.round && i < cells; ++i) fire.push_back(fires_at(moment, i));
     state = unroller.step(state, fire);
+    if (moment + 1 < query.assumed)
+      for (std::size_t i = 0; i < shown.literals.size(); ++i) state.literals[i] = shown.literals[i];
     report(moment + 1, moments, "steps unrolled");
     proof.gates = unroller.netlist().gates.size();
     if (out_of_time() || unroller.netlist().nets() > kMaxNets) {
@@ -215,10 +187,10 @@ void BoardProver::by_search(const Query& query, BoardProof& proof) {
   }
   std::vector<Literal> bad;
   bool always = false;
-  for (int c = 0; c < target_.channels(); ++c)
+  for (int c = 0; c < query.target.channels(); ++c)
     for (int y = 0; y < H; ++y)
       for (int x = 0; x < W; ++x) {
-        const Literal wrong = state.at(c, y, x) ^ target_.get(y, x, c);
+        const Literal wrong = state.at(c, y, x) ^ query.target.get(y, x, c);
         if (!wrong.constant()) bad.push_back(wrong);
         always |= wrong == kOne;
       }
@@ -256,6 +228,10 @@ void BoardProver::by_search(const Query& query, BoardProof& proof) {
     proof.how = fmt::format("no answer in time; {} gates searched", proof.gates);
     return;
   }
+  if (query.assumed) {
+    proof.how = "it does not follow from what was assumed";
+    return;
+  }
   std::vector<std::uint64_t> inputs(unroller.netlist().inputs.size());
   for (Net net = 0; net < inputs.size(); ++net) inputs[net] = solver.knows(net) && solver.input_value(net);
   const std::vector<std::uint64_t> nets = evaluate_words(unroller.netlist(), inputs);
@@ -291,11 +267,11 @@ void BoardProver::refute(const Query& query, Board start, std::vector<Board> fir
   how.periodic = system_.periodic;
   how.fire = fire ? &*fire : nullptr;
   BatchSimulator(system_.cell, how).run(boards, moments, ThreadPool(1));
-  const std::size_t wrong = count_wrong(boards.board(0), target_);
+  const std::size_t wrong = count_wrong(boards.board(0), query.target);
   if (!wrong) fail("prove", "a counter-example that simulation does not confirm", "one that it does", "report this");
   proof.verdict = Verdict::kRefuted;
-  proof.counter_example =
-      BoardCounterExample{std::move(start), boards.board(0), std::move(fires), static_cast<int>(wrong)};
+  proof.counter_example = BoardCounterExample{std::move(start), boards.board(0),         query.target,
+                                              std::move(fires), static_cast<int>(wrong), moments};
 }
 
 }  // namespace espalier

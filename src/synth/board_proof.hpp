@@ -2,7 +2,7 @@
 // proof, a board that breaks the claim (checked by simulation), or "undecided".
 //
 // Example:
-//   const BoardProof proof = BoardProver({cell, false, 1}, target).converges(20);
+//   const BoardProof proof = BoardProver({cell, false, 1}).converges(target, 20);
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/life_rule.hpp"
 #include "espalier/simulator.hpp"
 #include "synth/unroll.hpp"
 
@@ -27,9 +28,10 @@ struct BoardSystem {
 };
 
 struct BoardCounterExample {
-  Board start, end;
+  Board start, end, target;
   std::vector<Board> fires = {};  // asynchronous: who updates at each moment, one channel
   int wrong = 0;                  // visible bits of `end` that are not the target's
+  std::uint64_t steps = 0;        // between start and end; of an asynchronous one, moments
 };
 
 struct BoardProof {
@@ -37,7 +39,7 @@ struct BoardProof {
   Verdict verdict = Verdict::kUndecided;
   std::string claim = {}, how = {};
   int needed_channels = 0;       // those that the visible ones ever depend on
-  std::size_t unknown_bits = 0;  // of the start: the claim is about 2 to this many
+  std::size_t unknown_bits = 0;  // of the start, all channels: the claim is about 2 to this many boards
   std::size_t gates = 0;         // of the unrolled board, after folding
   std::optional<BoardCounterExample> counter_example = {};
 };
@@ -52,13 +54,34 @@ struct BoardProofOptions {
   std::function<bool()> stop = {};
 };
 
+// A rule's visible channel on every patch, whatever the other channels are, or else while these are 0 and stay so.
+BoardProof prove_equals(const Netlist& cell, const RuleTable& rule, const std::string& name);
+
+// Targets are the visible channels of a board, and give its size.
 class BoardProver {
  public:
-  // `target`: the visible channels of a board, which also gives the size.
-  BoardProver(BoardSystem system, Board target, BoardProofOptions options = {});
+  explicit BoardProver(BoardSystem system, BoardProofOptions options = {});
 
   // From every start the visible board is the target after `steps` steps, and ever after.
-  BoardProof converges(int steps);
+  BoardProof converges(const Board& target, int steps);
+
+  // A board that shows the target shows it again every `period` steps, whatever the channels that are not shown; where
+  // that is not so, a board that has shown it 2, 3, .. `in_a_row` times in a row (synchronous systems only).
+  BoardProof repeats(const Board& target, int period, int in_a_row);
+  // The same on every size, or else on all sizes that are multiples of `tile`. `target` makes one for any size; it must
+  // repeat itself every `tile` cells in both directions.
+  using MakeTarget = std::function<Board(int height, int width)>;
+  BoardProof repeats_on_every_size(const MakeTarget& target, int tile, int period, int in_a_row);
+  // From one start alone: the board is simulated until it comes back to where it was.
+  BoardProof repeats_from(const Board& start, const Board& target, int steps, int period);
+
+  // However a rectangle of `settled` (all channels) is changed, wherever it lies, the target is back after `steps`.
+  BoardProof heals(const Board& settled, const Board& target, int height, int width, int steps);
+
+  // The board as a circuit with latches, for other model checkers, in AIGER: output 0 is 1 when the visible board is
+  // not the target after `steps` steps or later. Its inputs are the start, read in the first step; with `start` the
+  // latches begin with it, and there are none.
+  std::string export_aiger(const Board& target, int steps, const Board* start, bool binary);
 
  private:
   struct Query;
@@ -67,16 +90,34 @@ class BoardProver {
   bool by_simulation(const Query& query, BoardProof& proof);
   void by_search(const Query& query, BoardProof& proof);
   void refute(const Query& query, Board start, std::vector<Board> fires, BoardProof& proof) const;
-  LiteralBoard free_board() const;
+  Query from_every_start(const Board& target, int steps) const;
+  Query shows(const Board& target, int steps, int in_a_row) const;
+  BoardProof repeats_after(const Board& target, int period, int in_a_row);
+  BoardProof repeats_somehow(const std::string& where, int period, int in_a_row,
+                             const std::function<BoardProof(BoardProver&, int)>& ask);
+  Query damaged_anywhere(const Board& settled, const Board& target, int height, int width, int steps) const;
+  Query damaged_at(const Board& settled, const Board& target, DeadRectangle where, int steps) const;
+  LiteralBoard free_board(const Board& target) const;
   bool out_of_time() const;
   void report(std::uint64_t done, std::uint64_t total, const std::string& doing) const;
 
   BoardSystem system_;
-  Board target_;
   BoardProofOptions options_;
   Netlist cell_;  // simplified, and only the channels that are needed
   std::vector<int> channels_;
   double end_;
+};
+
+// A question of one kind: starts with some bits free, and what the visible board is to be after a number of steps.
+struct BoardProver::Query {
+  Board target;
+  std::size_t bits = 0;                               // inputs 0 .. bits - 1 of the unrolled board
+  std::function<LiteralBoard(Unroller&)> start = {};  // of the needed channels
+  int steps = 0;
+  bool any_step = false;  // every start is asked about, so what holds after fewer steps holds ever after
+  // The visible board is taken to be the target until this step: then there is a proof or no answer, and nothing is
+  // simulated.
+  int assumed = 0;
 };
 
 }  // namespace espalier

@@ -150,15 +150,17 @@ Aig aig_of(const Netlist& n) {
   return aig;
 }
 
-std::string header(const char* kind, const Aig& aig) {
-  return fmt::format("{} {} {} 0 {} {}\n", kind, aig.inputs + aig.ands.size(), aig.inputs, aig.outputs.size(),
-                     aig.ands.size());
+std::string header(const char* kind, const Aig& aig, std::size_t latches) {
+  return fmt::format("{} {} {} {} {} {}\n", kind, aig.inputs + aig.ands.size(), aig.inputs - latches, latches,
+                     aig.outputs.size() - latches, aig.ands.size());
 }
 
-std::string symbols(const Netlist& n) {
+std::string symbols(const Netlist& n, std::size_t latches) {
   std::string text;
-  for (std::size_t i = 0; i < n.inputs.size(); ++i) text += fmt::format("i{} {}\n", i, line_name(n.inputs[i]));
-  for (std::size_t o = 0; o < n.outputs.size(); ++o) text += fmt::format("o{} {}\n", o, line_name(n.outputs[o].name));
+  const std::size_t inputs = n.inputs.size() - latches, outputs = n.outputs.size() - latches;
+  for (std::size_t i = 0; i < inputs; ++i) text += fmt::format("i{} {}\n", i, line_name(n.inputs[i]));
+  for (std::size_t l = 0; l < latches; ++l) text += fmt::format("l{} {}\n", l, line_name(n.inputs[inputs + l]));
+  for (std::size_t o = 0; o < outputs; ++o) text += fmt::format("o{} {}\n", o, line_name(n.outputs[o].name));
   return text + fmt::format("c\n{}\n", comment_text(n.name));
 }
 
@@ -173,26 +175,31 @@ void write_delta(std::string& bytes, std::uint32_t delta) {
 
 }  // namespace
 
-std::string export_aiger_ascii(const Netlist& n) {
+std::string export_aiger_ascii(const Netlist& n, std::size_t latches) {
   const Aig aig = aig_of(n);
-  std::string text = header("aag", aig);
-  for (std::uint32_t i = 0; i < aig.inputs; ++i) text += fmt::format("{}\n", 2 * (i + 1));
-  for (const std::uint32_t output : aig.outputs) text += fmt::format("{}\n", output);
+  const std::size_t inputs = n.inputs.size() - latches, outputs = n.outputs.size() - latches;
+  std::string text = header("aag", aig, latches);
+  for (std::size_t i = 0; i < inputs; ++i) text += fmt::format("{}\n", 2 * (i + 1));
+  for (std::size_t l = 0; l < latches; ++l)
+    text += fmt::format("{} {}\n", 2 * (inputs + l + 1), aig.outputs[outputs + l]);
+  for (std::size_t o = 0; o < outputs; ++o) text += fmt::format("{}\n", aig.outputs[o]);
   for (std::size_t i = 0; i < aig.ands.size(); ++i)
     text += fmt::format("{} {} {}\n", 2 * (aig.inputs + 1 + i), aig.ands[i].high, aig.ands[i].low);
-  return text + symbols(n);
+  return text + symbols(n, latches);
 }
 
-std::string export_aiger_binary(const Netlist& n) {
+std::string export_aiger_binary(const Netlist& n, std::size_t latches) {
   const Aig aig = aig_of(n);
-  std::string bytes = header("aig", aig);
-  for (const std::uint32_t output : aig.outputs) bytes += fmt::format("{}\n", output);
+  const std::size_t outputs = n.outputs.size() - latches;
+  std::string bytes = header("aig", aig, latches);
+  for (std::size_t l = 0; l < latches; ++l) bytes += fmt::format("{}\n", aig.outputs[outputs + l]);
+  for (std::size_t o = 0; o < outputs; ++o) bytes += fmt::format("{}\n", aig.outputs[o]);
   for (std::size_t i = 0; i < aig.ands.size(); ++i) {
     const auto own = static_cast<std::uint32_t>(2 * (aig.inputs + 1 + i));
     write_delta(bytes, own - aig.ands[i].high);
     write_delta(bytes, aig.ands[i].high - aig.ands[i].low);
   }
-  return bytes + symbols(n);
+  return bytes + symbols(n, latches);
 }
 
 // DOT: the gate graph from left to right; solid lines go to a gate's first operand, dashed ones to its second.

@@ -21,8 +21,9 @@ std::string export_verilog(const Netlist& netlist, const ExportOptions& options 
 std::string export_verilog_testbench(const Netlist& netlist, const ExportOptions& options = {});
 
 std::string export_blif(const Netlist& netlist);
-std::string export_aiger_ascii(const Netlist& netlist);
-std::string export_aiger_binary(const Netlist& netlist);
+// The last `latches` inputs are latches that begin as 0, the last outputs as many what they become.
+std::string export_aiger_ascii(const Netlist& netlist, std::size_t latches = 0);
+std::string export_aiger_binary(const Netlist& netlist, std::size_t latches = 0);
 std::string export_dot(const Netlist& netlist);
 std::string draw_svg(const Netlist& netlist);
 std::string export_json(const Netlist& netlist);

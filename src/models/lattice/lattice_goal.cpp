@@ -164,6 +164,7 @@ class CheckerboardGoal : public LatticeGoal {
       for (int x = 0; x < width; ++x) board.set(y, x, 0, checker(y, x));
     return board;
   }
+  int tile() const override { return 4; }
   // Twice the trained steps show that it stays.
   View view(const RolloutOptions& r) const override {
     return {r.height, r.width, 2 * static_cast<std::uint64_t>(r.steps)};
@@ -233,6 +234,7 @@ class PictureGoal : public LatticeGoal {
       for (int c = 0; c < channels; ++c) state.at(c, y, x) = 1;
     return state;
   }
+  bool one_start() const override { return true; }
   // In the middle of the board.
   Board target(const RolloutOptions&, int height, int width) const override {
     if (height < target_.height || width < target_.width)
