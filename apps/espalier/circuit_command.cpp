@@ -38,17 +38,18 @@ void print_list(const char* title, const std::vector<std::string>& items) {
   fmt::print("{}\n", items.empty() ? " none" : "");
 }
 
-void print_text(const Options& options, const Netlist& raw, const Netlist& small, const SimplifyReport& report,
-                const VerifyReport& proof, double seconds) {
+void print_text(const Options& options, const char* as, const Netlist& raw, const Netlist& small,
+                const SimplifyReport& report, const VerifyReport& proof, double seconds) {
   const NetlistCounts before = count_netlist(raw), after = count_netlist(small);
-  fmt::print("{}: {} gates as trained, {} active, {} simplified\n\n", options.path, before.raw, before.active,
-             after.raw);
+  fmt::print("{}: {} gates {}, {} active, {} simplified\n\n", options.path, before.raw, as, before.active,
+             after.gates());
   fmt::print("{:<18} {:>8} {:>8} {:>6}\n", "pass", "gates", "active", "depth");
   for (const SimplifyStep& step : report.steps)
     fmt::print("{:<18} {:>8} {:>8} {:>6}\n", step.pass, step.gates, step.active, step.depth);
   std::vector<std::string> types, kinds;
   for (std::size_t g = 0; g < kGates; ++g)
-    if (after.histogram[g]) types.push_back(fmt::format("{} {}", after.histogram[g], kGateNames[g]));
+    if (after.histogram[g] && !is_constant(static_cast<Gate>(g)))
+      types.push_back(fmt::format("{} {}", after.histogram[g], kGateNames[g]));
   for (const NetlistOutput& output : small.outputs)
     if (const std::string kind = output_kind(small, output); kind != "gate")
       kinds.push_back(fmt::format("{} ({})", output.name, kind));
@@ -61,11 +62,11 @@ void print_text(const Options& options, const Netlist& raw, const Netlist& small
              s.by_sat, s.refuted, s.undecided);
   if (options.with_abc)
     fmt::print("abc: {} runs, {} kept, {} failed\n", report.abc.runs, report.abc.kept, report.abc.failed);
-  fmt::print("simplified against trained: {}\n{:.2f} s\n", describe(proof, raw), seconds);
+  fmt::print("simplified against the circuit {}: {}\n{:.2f} s\n", as, describe(proof, raw), seconds);
 }
 
-void print_as_json(const Options& options, const Netlist& raw, const Netlist& small, const SimplifyReport& report,
-                   const VerifyReport& proof, double seconds) {
+void print_as_json(const Options& options, const char* as, const Netlist& raw, const Netlist& small,
+                   const SimplifyReport& report, const VerifyReport& proof, double seconds) {
   Json passes = Json::array(), outputs = Json::array();
   for (const SimplifyStep& step : report.steps)
     passes.push_back({{"pass", step.pass}, {"gates", step.gates}, {"active", step.active}, {"depth", step.depth}});
@@ -73,6 +74,7 @@ void print_as_json(const Options& options, const Netlist& raw, const Netlist& sm
     outputs.push_back({{"name", output.name}, {"from", output_kind(small, output)}});
   const SweepReport& s = report.sweep;
   Json j = {{"file", options.path},
+            {"as", as},
             {"raw", counts_json(raw)},
             {"simplified", counts_json(small)},
             {"passes", passes},
@@ -105,7 +107,8 @@ Command circuit_command() {
       "Example: espalier circuit runs/life-1";
   command.keeps = f;
   command.run = [f] {
-    const Netlist raw = load_circuit(f->path);
+    const LoadedCircuit loaded = load_circuit(f->path);
+    const Netlist& raw = loaded.netlist;
     SimplifyOptions options;
     options.with_abc = f->with_abc;
     SimplifyReport report;
@@ -115,10 +118,10 @@ Command circuit_command() {
     VerifyOptions limits;
     limits.seconds = 60;
     const VerifyReport proof = verify(raw, small, limits);
-    (f->json ? print_as_json : print_text)(*f, raw, small, report, proof, seconds);
+    (f->json ? print_as_json : print_text)(*f, loaded.as(), raw, small, report, proof, seconds);
     using Verdict = VerifyReport::Verdict;
     if (proof.verdict == Verdict::kEqual) return abc_exit_code(report.abc);
-    return static_cast<int>(proof.verdict == Verdict::kDifferent ? kFailed : kUnsolved);
+    return static_cast<int>(proof.verdict == Verdict::kDifferent ? kRefuted : kUnsolved);
   };
   return command;
 }

@@ -56,15 +56,24 @@ int run(const Options& o) {
   const bool alone = o.output == "-" || is_stream(o.output);
   check_output("-o", o.output, {o.path});
   if (!o.board.empty()) return export_board(o);
-  const Netlist raw = load_circuit(o.path);
+  const LoadedCircuit loaded = load_circuit(o.path);
+  const Netlist& raw = loaded.netlist;
   SimplifyOptions simplify;
   simplify.with_abc = o.with_abc;
   const ProvedCircuit circuit = o.raw ? ProvedCircuit::as_given(raw) : prove_and_simplify(raw, simplify);
-  const std::string proof = o.raw ? "as trained" : circuit.proof();
+  const std::string proof = o.raw ? loaded.as() : circuit.proof();
   ExportOptions options;
   options.format = circuit_format(o.format);
   if (!alone) options.file = o.output;
   options.name = o.name;
+  if (loaded.model) {
+    const LatticeGoal::View view = loaded.model->goal().view(loaded.model->rollout());
+    options.height = view.height;
+    options.width = view.width;
+    options.periodic = loaded.model->periodic();
+    options.start = start_board(*loaded.model, view.height, view.width, 1);
+    options.steps = static_cast<int>(view.steps);
+  }
   const std::vector<ExportedFile> files = export_circuit(circuit, options);
   Json written = Json::array();
   std::string summary;
@@ -85,6 +94,7 @@ int run(const Options& o) {
   else if (alone)
     note("{}", summary);
   else
+    fmt::print("{} gates, depth {}; {}\n", count_netlist(n).gates(), count_netlist(n).depth, proof);
     fmt::print("{}", summary);
   return abc_exit_code(circuit.report().abc);
 }
@@ -101,7 +111,7 @@ Command export_command() {
       {kCircuitFormatNames.begin(), kCircuitFormatNames.end()});
   command.options.add("output", f->output, "where to write; - is standard output").alias("o").metavar("FILE");
   command.options.add("name", f->name, "name of module and functions (default: what was learned)");
-  command.options.add("raw", f->raw, "every gate as trained");
+  command.options.add("raw", f->raw, "every gate as trained, or as the file has it");
   command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
   command.options.add("board", f->board, "aiger: a whole board with latches, its target as the property")
       .metavar("N|HxW");

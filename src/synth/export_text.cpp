@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <set>
 #include <unordered_map>
 
 #include "espalier/error.hpp"
@@ -14,19 +13,6 @@ namespace espalier {
 
 // BLIF: one .names for each gate, with the fewest rows that cover where it is 1.
 namespace {
-
-// Names in a BLIF file are one space: inputs, outputs and inner nets must all differ.
-class Names {
- public:
-  std::string take(const std::string& wanted) {
-    std::string name = wanted;
-    for (int i = 1; !taken_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
-    return name;
-  }
-
- private:
-  std::set<std::string> taken_;
-};
 
 // The rows of a gate that reads both its inputs: one for each value of an input that makes it 1 whatever the other is,
 // or else one for each pattern.
@@ -52,12 +38,12 @@ void write_list(std::string& text, const char* keyword, const std::vector<std::s
 }  // namespace
 
 std::string export_blif(const Netlist& n) {
-  Names names;
-  std::vector<std::string> inputs, outputs, net(n.nets());
-  for (Net i = 0; i < n.inputs.size(); ++i) inputs.push_back(net[i] = names.take(line_name(n.inputs[i])));
-  for (const NetlistOutput& output : n.outputs) outputs.push_back(names.take(line_name(output.name)));
+  PortNames names(n);
+  const auto& [inputs, outputs, taken] = names;
+  std::vector<std::string> net = inputs;
+  net.resize(n.nets());
   for (std::size_t g = 0; g < n.gates.size(); ++g)
-    net[n.net_of_gate(g)] = names.take(fmt::format("n{}", n.net_of_gate(g)));
+    net[n.net_of_gate(g)] = names.taken.take(fmt::format("n{}", n.net_of_gate(g)));
   std::string text = fmt::format(".model {}\n", line_name(n.name));
   write_list(text, ".inputs", inputs);
   write_list(text, ".outputs", outputs);
@@ -157,10 +143,11 @@ std::string header(const char* kind, const Aig& aig, std::size_t latches) {
 
 std::string symbols(const Netlist& n, std::size_t latches) {
   std::string text;
+  const PortNames names(n);
   const std::size_t inputs = n.inputs.size() - latches, outputs = n.outputs.size() - latches;
-  for (std::size_t i = 0; i < inputs; ++i) text += fmt::format("i{} {}\n", i, line_name(n.inputs[i]));
-  for (std::size_t l = 0; l < latches; ++l) text += fmt::format("l{} {}\n", l, line_name(n.inputs[inputs + l]));
-  for (std::size_t o = 0; o < outputs; ++o) text += fmt::format("o{} {}\n", o, line_name(n.outputs[o].name));
+  for (std::size_t i = 0; i < inputs; ++i) text += fmt::format("i{} {}\n", i, names.inputs[i]);
+  for (std::size_t l = 0; l < latches; ++l) text += fmt::format("l{} {}\n", l, names.inputs[inputs + l]);
+  for (std::size_t o = 0; o < outputs; ++o) text += fmt::format("o{} {}\n", o, names.outputs[o]);
   return text + fmt::format("c\n{}\n", comment_text(n.name));
 }
 

@@ -12,8 +12,9 @@ namespace espalier {
 struct CSource {
   std::string header, source;
 };
-CSource export_c(const Netlist& netlist, const std::string& header_name);
-std::string export_javascript(const Netlist& netlist);
+// Of the options: the board.
+CSource export_c(const Netlist& netlist, const std::string& header_name, const ExportOptions& options = {});
+std::string export_javascript(const Netlist& netlist, const ExportOptions& options = {});
 
 // Of the options: the board and the test.
 std::string export_verilog(const Netlist& netlist, const ExportOptions& options = {});

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <memory>
 
 #include "base/image.hpp"
 #include "program.hpp"
+#include "synth/tools.hpp"
 
 namespace espalier {
 namespace {
@@ -66,6 +68,49 @@ TEST_F(Prove, TheBoardIsExportedWithItsProperty) {
   EXPECT_THAT(ended.out, HasSubstr("after 10 steps or later, from any start"));
   EXPECT_THAT(text_of(file), HasSubstr("o0 bad\n"));
   EXPECT_EQ(run({"export", model(), "--to", "blif", "--board", "8", "-o", *folder_ / "board.blif"}).exit_code, 2);
+}
+
+// The same model by other means: its size, its boundary and its start are the defaults of what is exported.
+TEST_F(Prove, ExportsRunTheModelsOwnBoardToItsTarget) {
+  const auto exported = [&](const char* format, const char* file) {
+    EXPECT_EQ(run({"export", model(), "--to", format, "-o", *folder_ / file, "--name", "tiny"}).exit_code, 0);
+  };
+  exported("verilog", "small.v");
+  exported("js", "small.mjs");
+  const std::string verilog = text_of(*folder_ / "small.v");
+  for (const char* word : {"parameter HEIGHT = 8", "parameter WIDTH = 8", "parameter PERIODIC = 0", "START = 256'h"})
+    EXPECT_THAT(verilog, HasSubstr(word));
+  // An array without a parameter set, twenty steps on: the checkerboard.
+  std::ofstream(*folder_ / "top.v") << R"(module top;
+  reg clk;
+  wire [255:0] state;
+  integer i;
+  tiny_array board (.clk(clk), .load(1'b0), .data(256'b0), .state(state));
+  initial begin
+    clk = 0;
+    for (i = 0; i < 20; i = i + 1) begin #1 clk = 1; #1 clk = 0; end
+    for (i = 0; i < 64; i = i + 1) $write("%b", state[4 * i]);
+  end
+endmodule
+)";
+  const auto shell = [&](const std::string& command) {
+    return test::run("cd " + folder_->path() + " && " + command).output;
+  };
+  std::string wanted;
+  for (int i = 0; i < 64; ++i) wanted += (i / 16 + i % 8 / 2) % 2 ? '1' : '0';
+  EXPECT_EQ(shell("iverilog -g2001 -o top small.v top.v && vvp -n top"), wanted);
+  EXPECT_EQ(shell("iverilog -g2001 -o bench small.v small_tb.v && vvp -n bench"), "PASS\n");
+  EXPECT_EQ(
+      shell("sed 's/PERIODIC = 0/PERIODIC = 1/' small.v > torus.v && iverilog -g2001 -o bench torus.v small_tb.v && "
+            "vvp -n bench | head -1"),
+      "FAIL the model's own board, step 20\n");
+  // In JavaScript, with the boundary that step() takes by itself.
+  std::ofstream(*folder_ / "top.mjs") << R"(import * as m from './small.mjs';
+let now = new Uint32Array(m.channels * m.boardHeight), next = new Uint32Array(now.length);
+for (let s = 0; s < 20; ++s) { m.step(now, next, m.boardHeight, m.boardWidth); [now, next] = [next, now]; }
+for (let i = 0; i < 64; ++i) process.stdout.write(String(now[i >> 3] >>> (i & 7) & 1));
+)";
+  EXPECT_EQ(shell("node top.mjs"), wanted);
 }
 
 TEST_F(Prove, WrongUsageIsOneClearLine) {
