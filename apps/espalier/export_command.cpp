@@ -16,7 +16,7 @@ namespace {
 struct Options {
   std::string path, format, output, name, board;
   int steps = 0;
-  bool raw = false, with_abc = false, from_start = false, json = false;
+  bool raw = false, with_abc = false, across_steps = false, from_start = false, json = false;
 };
 
 // The whole board with latches: output 0 says that the target is not there in time.
@@ -60,8 +60,10 @@ int run(const Options& o) {
   const Netlist& raw = loaded.netlist;
   SimplifyOptions simplify;
   simplify.with_abc = o.with_abc;
-  const ProvedCircuit circuit = o.raw ? ProvedCircuit::as_given(raw) : prove_and_simplify(raw, simplify);
-  const std::string proof = o.raw ? loaded.as() : circuit.proof();
+  if (o.across_steps && !loaded.model) throw UsageError("--across-steps", "got a netlist, expected a model");
+  if (o.across_steps && o.raw) throw UsageError("--across-steps", "got --raw, too, expected one of them");
+  ProvedCircuit circuit = o.raw ? ProvedCircuit::as_given(raw) : prove_and_simplify(raw, simplify);
+  std::string proof = o.raw ? loaded.as() : circuit.proof();
   ExportOptions options;
   options.format = circuit_format(o.format);
   if (!alone) options.file = o.output;
@@ -73,6 +75,12 @@ int run(const Options& o) {
     options.periodic = loaded.model->periodic();
     options.start = start_board(*loaded.model, view.height, view.width, 1);
     options.steps = static_cast<int>(view.steps);
+    if (o.across_steps) {
+      const ChannelReport across = across_steps(*loaded.model, circuit.netlist(), o.from_start);
+      proof += fmt::format("; {} of {} channels, {}", across.kept.size(), loaded.model->channels(), across.proof);
+      circuit = ProvedCircuit::as_given(across.cell);
+      options.start = pick_channels(*options.start, across.kept);
+    }
   }
   const std::vector<ExportedFile> files = export_circuit(circuit, options);
   Json written = Json::array();
@@ -88,13 +96,12 @@ int run(const Options& o) {
     }
   }
   const Netlist& n = circuit.netlist();
-  summary += fmt::format("{} gates, depth {}; {}\n", n.gates.size(), count_netlist(n).depth, proof);
+  summary += fmt::format("{} gates, depth {}; {}\n", count_netlist(n).gates(), count_netlist(n).depth, proof);
   if (o.json)
     print_json({{"files", written}, {"format", o.format}, {"proof", proof}, {"circuit", counts_json(n)}});
   else if (alone)
     note("{}", summary);
   else
-    fmt::print("{} gates, depth {}; {}\n", count_netlist(n).gates(), count_netlist(n).depth, proof);
     fmt::print("{}", summary);
   return abc_exit_code(circuit.report().abc);
 }
@@ -113,10 +120,12 @@ Command export_command() {
   command.options.add("name", f->name, "name of module and functions (default: what was learned)");
   command.options.add("raw", f->raw, "every gate as trained, or as the file has it");
   command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
+  command.options.add("across-steps", f->across_steps, "only the channels that what is shown ever depends on");
   command.options.add("board", f->board, "aiger: a whole board with latches, its target as the property")
       .metavar("N|HxW");
   command.options.add("steps", f->steps, "--board: after how many steps (default: as trained)", 0, 1e6);
-  command.options.add("from-start", f->from_start, "--board: from the task's start alone, not from every start");
+  command.options.add("from-start", f->from_start,
+                      "--board, --across-steps: from the task's start alone, not from every start");
   add_json(command.options, f->json);
   command.footer = "Example: espalier export runs/life-1 --to verilog -o life.v";
   command.keeps = f;

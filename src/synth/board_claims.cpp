@@ -8,6 +8,7 @@
 #include "espalier/synth.hpp"
 #include "netlist/cell.hpp"
 #include "synth/board_proof.hpp"
+#include "synth/channels.hpp"
 
 namespace espalier {
 
@@ -21,15 +22,6 @@ std::string count(long number, const std::string& what) {
 
 int height_of(const Board& board) { return static_cast<int>(board.height()); }
 int width_of(const Board& board) { return static_cast<int>(board.width()); }
-
-// The given channels of a board.
-Board pick(const Board& board, const std::vector<int>& channels) {
-  Board picked(board.height(), board.width(), static_cast<int>(channels.size()));
-  for (int c = 0; c < picked.channels(); ++c)
-    for (std::size_t y = 0; y < board.height(); ++y)
-      for (std::size_t x = 0; x < board.width(); ++x) picked.set(y, x, c, board.get(y, x, channels[c]));
-  return picked;
-}
 
 std::size_t count_wrong(const Board& board, const Board& target) {
   std::size_t wrong = 0;
@@ -210,7 +202,7 @@ BoardProof BoardProver::repeats_from(const Board& start, const Board& target, in
           start, now, target, {}, static_cast<int>(wrong), static_cast<std::uint64_t>(steps) + n * period};
       return proof;
     }
-    const Board kept = pick(now, channels_);
+    const Board kept = pick_channels(now, channels_);
     const auto back = std::ranges::find(seen, kept);
     if (back != seen.end()) {
       proof.verdict = Verdict::kProved;
@@ -229,7 +221,7 @@ BoardProof BoardProver::repeats_from(const Board& start, const Board& target, in
 BoardProver::Query BoardProver::damaged_anywhere(const Board& settled, const Board& target, int height, int width,
                                                  int steps) const {
   Query query{target};
-  const Board kept = pick(settled, channels_);
+  const Board kept = pick_channels(settled, channels_);
   const std::size_t values = free_board(target).literals.size();
   const int rows = height_of(target) - height + 1, columns = width_of(target) - width + 1;
   const std::size_t row_bits = std::bit_width(static_cast<unsigned>(rows - 1)),
@@ -268,7 +260,7 @@ BoardProver::Query BoardProver::damaged_at(const Board& settled, const Board& ta
   Query query{target};
   query.bits = channels_.size() * where.height * where.width;
   query.steps = steps;
-  query.start = [kept = pick(settled, channels_), where](Unroller& u) {
+  query.start = [kept = pick_channels(settled, channels_), where](Unroller& u) {
     LiteralBoard board = constant_board(kept);
     std::size_t bit = 0;
     for (int c = 0; c < board.channels; ++c)

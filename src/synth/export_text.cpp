@@ -6,6 +6,7 @@
 #include "espalier/error.hpp"
 #include "synth/external_tool.hpp"
 #include "synth/formats.hpp"
+#include "synth/lut_map.hpp"
 #include "synth/names.hpp"
 
 namespace espalier {
@@ -160,6 +161,8 @@ void write_delta(std::string& bytes, std::uint32_t delta) {
 }
 
 }  // namespace
+
+std::size_t count_ands(const Netlist& n) { return aig_of(n).ands.size(); }
 
 std::string export_aiger_ascii(const Netlist& n, std::size_t latches) {
   const Aig aig = aig_of(n);

@@ -39,6 +39,17 @@ Board start_board(const LatticeModel& model, int height, int width, std::uint64_
   return board;
 }
 
+ChannelReport across_steps(const LatticeModel& model, const Netlist& simplified, bool from_start) {
+  ChannelOptions options;
+  options.visible = model.goal().loss_channels();
+  options.periodic = model.periodic();
+  options.steps = 4 * static_cast<std::uint64_t>(model.rollout().steps);
+  if (from_start && model.goal().one_start())
+    options.start = start_board(model, model.rollout().height, model.rollout().width, 1);
+  options.from_any = from_start && !options.start;
+  return reduce_channels(simplified, options);
+}
+
 BoardProof prove(const LatticeModel& model, const ModelClaim& claim, const BoardProofOptions& options) {
   using Kind = ModelClaim::Kind;
   const LatticeGoal& goal = model.goal();

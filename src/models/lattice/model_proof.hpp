@@ -5,6 +5,7 @@
 
 #include "models/lattice/lattice_model.hpp"
 #include "synth/board_proof.hpp"
+#include "synth/channels.hpp"
 
 namespace espalier {
 
@@ -22,6 +23,10 @@ struct ModelClaim {
 // A synchronous model's circuit, boundary and shown channels; an asynchronous one's with the round, too.
 BoardSystem board_system(const LatticeModel& model, int round);
 Board start_board(const LatticeModel& model, int height, int width, std::uint64_t seed);
+
+// What is left of the simplified cell when only what is shown counts: from every start, or with `from_start` also what
+// holds from the task's start on (from noise: after the first step).
+ChannelReport across_steps(const LatticeModel& model, const Netlist& simplified, bool from_start);
 
 BoardProof prove(const LatticeModel& model, const ModelClaim& claim, const BoardProofOptions& options);
 
