@@ -245,7 +245,7 @@ std::string export_dot(const Netlist& n) {
       "digraph {} {{\n  rankdir=LR;\n  {}\n  node [fontname=\"Helvetica\", fontsize=11, height=0.3, "
       "margin=\"0.06,0.04\"];\n"
       "  edge [arrowsize=0.7];\n  fontname=\"Helvetica\"; fontsize=12; labelloc=b;\n  label={};\n",
-      quoted(n.name), large ? "pack=12; packmode=array_2; nodesep=0.1; ranksep=0.35;" : "nodesep=0.15; ranksep=0.5;",
+      quoted(n.name), large ? "pack=12; packmode=\"graph\"; nodesep=0.1; ranksep=0.35;" : "nodesep=0.15; ranksep=0.5;",
       quoted(fmt::format("{} gates, depth {}. A bubble where a line enters a gate: inverted there{}.", counts.gates(),
                          counts.depth, large ? "; in a gate's list of inputs ~ says so" : "")));
   // Gates that read inputs alone stand in three columns rather than one, where they have one reader.
