@@ -180,11 +180,12 @@ Command circuit_command() {
     counted.seconds = seconds_now() - start;
     VerifyOptions limits;
     limits.seconds = 60;
-    const VerifyReport proof = verify(raw, small, limits);
-    (f->json ? print_as_json : print_text)(*f, loaded.as(), raw, small, report, proof, seconds);
+    counted.proof = verify(raw, counted.small, limits);
+    if (loaded.model) counted.across = across_steps(*loaded.model, counted.small, f->from_start);
+    (f->json ? print_as_json : print_text)(*f, counted);
     using Verdict = VerifyReport::Verdict;
-    if (proof.verdict == Verdict::kEqual) return abc_exit_code(report.abc);
-    return static_cast<int>(proof.verdict == Verdict::kDifferent ? kRefuted : kUnsolved);
+    if (counted.proof.verdict == Verdict::kEqual) return abc_exit_code(counted.report.abc);
+    return static_cast<int>(counted.proof.verdict == Verdict::kDifferent ? kRefuted : kUnsolved);
   };
   return command;
 }

@@ -25,7 +25,7 @@ struct Options {
   int steps = 0, round = 2;
   double seconds = 0;
   std::uint64_t seed = 1;
-  bool json = false, quiet = false;
+  bool asynchronous = false, json = false, quiet = false;
 };
 
 const char* word(Verdict verdict) {
@@ -149,6 +149,7 @@ ModelClaim claim_of(const Options& o) {
   claim.steps = o.steps;
   claim.rule = o.rule;
   claim.round = o.round;
+  claim.asynchronous = o.asynchronous;
   return claim;
 }
 
@@ -199,6 +200,7 @@ Command prove_command() {
   o.add("steps", f->steps, "after how many steps (default: as trained)", 0, 1e6);
   o.add("rule", f->rule, "equals: which rule, as B3/S23 (default: the one that was learned)");
   o.add("damage", f->damage, "heals: size of the damage, N or HxW").metavar("N|HxW");
+  o.add("async", f->asynchronous, "under every schedule, however the model was trained");
   o.add("round", f->round, "asynchronous: moments of a round, in which each cell updates at least once", 1, 1000);
   o.add("seconds", f->seconds, "give up after so long (0: never)", 0, 1e9);
   o.add("proof", f->proof, "write the proof as DRAT, and FILE.cnf, which it refutes").metavar("FILE");

@@ -69,7 +69,11 @@ PortNames::PortNames(const Netlist& n) {
 std::string verilog_name(std::string_view name) {
   if (identifier(name) == name) return std::string(name);
   std::string escaped = "\\";
-  for (const char c : name) escaped += c > ' ' && c < 127 ? c : '_';
+  // What begins a macro or a comment does so in some tools even here.
+  for (const char c : name) {
+    const bool trouble = c == '`' || c == '*' || c == '"' || (c == '/' && escaped.back() == '/');
+    escaped += c > ' ' && c < 127 && !trouble ? c : '_';
+  }
   return escaped + " ";  // a blank ends it
 }
 

@@ -63,7 +63,9 @@ BoardProof prove(const LatticeModel& model, const ModelClaim& claim, const Board
   const int steps = claim.steps ? claim.steps : model.rollout().steps;
   const auto target = [&](int h, int w) { return goal.target(model.rollout(), h, w); };
   const Board wanted = target(height, width);
-  BoardProver prover(board_system(model, claim.round), options);
+  BoardSystem system = board_system(model, claim.round);
+  if (claim.asynchronous) system.round = claim.round;
+  BoardProver prover(std::move(system), options);
   switch (claim.kind) {
     case Kind::kConverges: return prover.converges(wanted, steps);
     case Kind::kHeals:

@@ -17,7 +17,8 @@ struct ModelClaim {
   int period = 1;
   std::string rule = {};                    // as "B3/S23"; empty: the one that was learned
   int damage_height = 4, damage_width = 4;  // kHeals
-  int round = 2;                            // of asynchronous models: BoardSystem::round
+  bool asynchronous = false;                // under every schedule, also if it was not trained so
+  int round = 2;                            // asynchronous: BoardSystem::round
 };
 
 // A synchronous model's circuit, boundary and shown channels; an asynchronous one's with the round, too.
