@@ -14,6 +14,7 @@ Command circuit_command();
 Command export_command();
 Command verify_command();
 Command refine_command();
+Command prove_command();
 Command bench_command();
 Command rewrite_command();
 Command predict_command();

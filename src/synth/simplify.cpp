@@ -46,10 +46,10 @@ class Simplifier {
  private:
   void note(const char* name) {
     const NetlistCounts counts = count_netlist(best_);
-    if (!report_.steps.empty() && report_.steps.back().gates == counts.raw &&
+    if (!report_.steps.empty() && report_.steps.back().gates == counts.gates() &&
         report_.steps.back().active == counts.active && report_.steps.back().depth == counts.depth)
       return;
-    report_.steps.push_back({name, counts.raw, counts.active, counts.depth});
+    report_.steps.push_back({name, counts.gates(), counts.active, counts.depth});
   }
 
   Netlist best_;
@@ -196,7 +196,7 @@ Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, Simplif
   after.with_abc = false;
   Netlist best = rewrite_with_abc(work.best(), netlist, after, told.abc);
   const NetlistCounts counts = count_netlist(best);
-  told.steps.push_back({"abc", counts.raw, counts.active, counts.depth});
+  told.steps.push_back({"abc", counts.gates(), counts.active, counts.depth});
   return best;
 }
 
