@@ -18,9 +18,9 @@ GATES = [lambda a, b, m: 0, lambda a, b, m: a & b, lambda a, b, m: a & ~b & m, l
          lambda a, b, m: ~(a | b) & m, lambda a, b, m: ~(a ^ b) & m, lambda a, b, m: ~b & m,
          lambda a, b, m: (a | ~b) & m, lambda a, b, m: ~a & m, lambda a, b, m: (~a | b) & m,
          lambda a, b, m: ~(a & b) & m, lambda a, b, m: m]
-# What export writes on a node of the drawing, by gate number.
-LABELS = ["0", "AND", "a AND NOT b", "a", "NOT a AND b", "b", "XOR", "OR", "NOR", "XNOR", "NOT b", "a OR NOT b", "NOT",
-          "NOT a OR b", "NAND", "1"]
+# What export writes on a node of the drawing, and the gate's number when (neither, a, b) operand has a bubble.
+DRAWN = {"0": [0], "AND": [1, 4, 2], "wire": [3], "XOR": [6], "OR": [7, 13, 11], "NOR": [8], "XNOR": [9], "NOT": [12],
+         "NAND": [14], "1": [15]}
 
 C_MAIN = r"""#include <stdio.h>
 #include <stdlib.h>
@@ -153,21 +153,34 @@ class Foreign:
 
 
 def netlist_of_dot(path, trained):
-    """The drawing, parsed by graphviz, as a netlist."""
+    """The drawing, parsed by graphviz, as a netlist: gates by their labels, operands by lines and bubbles, or, in a large
+    drawing, by the names inside a gate."""
     graph = json.loads(subprocess.run(["dot", "-Tdot_json", str(path)], stdout=subprocess.PIPE, check=True).stdout)
-    objects = graph["objects"]
-    sources = {}
-    for edge in graph["edges"]:
-        sources.setdefault(edge["head"], {})["b" if edge.get("style") == "dashed" else "a"] = edge["tail"]
+    objects, operands = graph["objects"], {}
+    for edge in graph.get("edges", []):
+        operands.setdefault(edge["head"], []).append((edge["tail"], edge.get("arrowhead") == "odot"))
     net = {i: trained["inputs"].index(o["label"]) for i, o in enumerate(objects)
            if o["name"].startswith("n") and o.get("shape") == "plaintext"}
-    gates = []
+    gates, outputs = [], []
+
+    def source(text):
+        """The net of an input's name, or of a constant."""
+        if text in trained["inputs"]:
+            return trained["inputs"].index(text)
+        gates.append([15 if text == "1" else 0, 0, 0])
+        return len(trained["inputs"]) + len(gates) - 1
+
     for i, o in sorted(((i, o) for i, o in enumerate(objects) if o.get("shape") == "box"), key=lambda x: int(x[1]["name"][1:])):
-        a, b = sources.get(i, {}).get("a"), sources.get(i, {}).get("b")
-        a, b = net.get(a if a is not None else b, 0), net.get(b if b is not None else a, 0)
-        gates.append([LABELS.index(o["label"]), a, b])
+        label, *inside = o["label"].split("\\n")
+        read = [(net[tail], bubble) for tail, bubble in operands.get(i, [])]
+        read += [(source(name.removeprefix("~")), name.startswith("~")) for name in inside]
+        (a, a_inverted), (b, b_inverted) = (read + read + [(0, False)] * 2)[:2]
+        gates.append([DRAWN[label][(0, 1, 2)[a_inverted + 2 * (b_inverted and len(read) > 1)]], a, b])
         net[i] = len(trained["inputs"]) + len(gates) - 1
-    outputs = [{"name": o["label"], "net": net[sources[i]["a"]]} for i, o in enumerate(objects) if o["name"].startswith("o")]
+    for i, o in enumerate(objects):
+        if o["name"].startswith("o"):
+            name, _, plain = o["label"].partition(" = ")
+            outputs.append({"name": name, "net": source(plain) if plain else net[operands[i][0][0]]})
     return {"format": "espalier-netlist", "version": 1, "name": "dot", "inputs": trained["inputs"], "gates": gates,
             "outputs": outputs}
 

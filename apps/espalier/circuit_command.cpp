@@ -1,19 +1,59 @@
 // espalier circuit MODEL: how large a trained circuit is, and what each pass of simplification leaves of it.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "base/clock.hpp"
 #include "circuit_files.hpp"
 #include "commands.hpp"
 #include "espalier/synth.hpp"
+#include "models/lattice/model_proof.hpp"
 #include "output.hpp"
+#include "synth/lut_map.hpp"
 
 namespace espalier::app {
 namespace {
 
 struct Options {
   std::string path;
-  bool json = false, with_abc = false;
+  std::uint64_t search = 0;
+  int lut = 0;
+  bool json = false, with_abc = false, from_start = false;
 };
+
+struct Counted {
+  const char* as;
+  const Netlist& raw;
+  Netlist small = {};
+  SimplifyReport report = {};
+  VerifyReport proof = {};
+  std::optional<ChannelReport> across = {};  // of an automaton's cell
+  double seconds = 0;
+};
+
+std::string describe(const ChannelReport& report) {
+  std::string text;
+  const auto part = [&](const std::vector<int>& channels, const char* what) {
+    if (channels.empty()) return;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", channels.size(), what);
+  };
+  part(report.unneeded, "that no visible channel ever depends on");
+  part(report.constant, "always constant");
+  part(report.equal, "always equal to another");
+  part(report.opposite, "always the opposite of another");
+  return text.empty() ? "none can go" : text;
+}
+
+void print_luts(const Netlist& n, int inputs) {
+  const LutMapping mapping = map_luts(n, inputs);
+  fmt::print("{} gates, {} ANDs, {} LUT{} of depth {}\n", count_netlist(n).gates(), count_ands(n), mapping.luts.size(),
+             inputs, mapping.depth);
+}
+
+Json luts_json(const Netlist& n, int inputs) {
+  const LutMapping mapping = map_luts(n, inputs);
+  return {{"inputs", inputs}, {"luts", mapping.luts.size()}, {"depth", mapping.depth}, {"ands", count_ands(n)}};
+}
 
 // Where an output comes from, in a word.
 std::string output_kind(const Netlist& n, const NetlistOutput& output) {
@@ -38,17 +78,18 @@ void print_list(const char* title, const std::vector<std::string>& items) {
   fmt::print("{}\n", items.empty() ? " none" : "");
 }
 
-void print_text(const Options& options, const Netlist& raw, const Netlist& small, const SimplifyReport& report,
-                const VerifyReport& proof, double seconds) {
+void print_text(const Options& options, const Counted& counted) {
+  const auto& [as, raw, small, report, proof, across, seconds] = counted;
   const NetlistCounts before = count_netlist(raw), after = count_netlist(small);
-  fmt::print("{}: {} gates as trained, {} active, {} simplified\n\n", options.path, before.raw, before.active,
-             after.raw);
+  fmt::print("{}: {} gates {}, {} active, {} simplified\n\n", options.path, before.raw, as, before.active,
+             after.gates());
   fmt::print("{:<18} {:>8} {:>8} {:>6}\n", "pass", "gates", "active", "depth");
   for (const SimplifyStep& step : report.steps)
     fmt::print("{:<18} {:>8} {:>8} {:>6}\n", step.pass, step.gates, step.active, step.depth);
   std::vector<std::string> types, kinds;
   for (std::size_t g = 0; g < kGates; ++g)
-    if (after.histogram[g]) types.push_back(fmt::format("{} {}", after.histogram[g], kGateNames[g]));
+    if (after.histogram[g] && !is_constant(static_cast<Gate>(g)))
+      types.push_back(fmt::format("{} {}", after.histogram[g], kGateNames[g]));
   for (const NetlistOutput& output : small.outputs)
     if (const std::string kind = output_kind(small, output); kind != "gate")
       kinds.push_back(fmt::format("{} ({})", output.name, kind));
@@ -61,11 +102,23 @@ void print_text(const Options& options, const Netlist& raw, const Netlist& small
              s.by_sat, s.refuted, s.undecided);
   if (options.with_abc)
     fmt::print("abc: {} runs, {} kept, {} failed\n", report.abc.runs, report.abc.kept, report.abc.failed);
-  fmt::print("simplified against trained: {}\n{:.2f} s\n", describe(proof, raw), seconds);
+  fmt::print("simplified against the circuit {}: {}\n", as, describe(proof, raw));
+  if (across)
+    fmt::print("across steps: {} channels -> {}, {} gates -> {}; {}; {}\n", small.outputs.size(), across->kept.size(),
+               after.gates(), count_netlist(across->cell).gates(), describe(*across), across->proof);
+  if (options.lut) {
+    fmt::print("simplified: ");
+    print_luts(small, options.lut);
+  }
+  if (options.lut && across) {
+    fmt::print("across steps: ");
+    print_luts(across->cell, options.lut);
+  }
+  fmt::print("{:.2f} s\n", seconds);
 }
 
-void print_as_json(const Options& options, const Netlist& raw, const Netlist& small, const SimplifyReport& report,
-                   const VerifyReport& proof, double seconds) {
+void print_as_json(const Options& options, const Counted& counted) {
+  const auto& [as, raw, small, report, proof, across, seconds] = counted;
   Json passes = Json::array(), outputs = Json::array();
   for (const SimplifyStep& step : report.steps)
     passes.push_back({{"pass", step.pass}, {"gates", step.gates}, {"active", step.active}, {"depth", step.depth}});
@@ -73,6 +126,7 @@ void print_as_json(const Options& options, const Netlist& raw, const Netlist& sm
     outputs.push_back({{"name", output.name}, {"from", output_kind(small, output)}});
   const SweepReport& s = report.sweep;
   Json j = {{"file", options.path},
+            {"as", as},
             {"raw", counts_json(raw)},
             {"simplified", counts_json(small)},
             {"passes", passes},
@@ -87,6 +141,13 @@ void print_as_json(const Options& options, const Netlist& raw, const Netlist& sm
             {"equal", proof.verdict == VerifyReport::Verdict::kEqual},
             {"proof", describe(proof, raw)},
             {"seconds", seconds}};
+  if (across)
+    j["across_steps"] = {{"channels", across->kept.size()}, {"kept", across->kept},
+                         {"unneeded", across->unneeded},    {"constant", across->constant},
+                         {"equal", across->equal},          {"opposite", across->opposite},
+                         {"proof", across->proof},          {"circuit", counts_json(across->cell)}};
+  if (options.lut) j["lut"] = luts_json(small, options.lut);
+  if (options.lut && across) j["across_steps"]["lut"] = luts_json(across->cell, options.lut);
   if (options.with_abc)
     j["abc"] = {{"runs", report.abc.runs}, {"kept", report.abc.kept}, {"failed", report.abc.failed}};
   print_json(j);
@@ -98,27 +159,36 @@ Command circuit_command() {
   const auto f = std::make_shared<Options>();
   Command command{"circuit", "simplify a trained circuit and count its gates"};
   command.arguments = {{"model", &f->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"}};
+  command.options.add("search", f->search, "mutants to try for fewer gates; the result is proved", 0, 1e12);
   command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
+  command.options.add("from-start", f->from_start,
+                      "across steps, use what holds on every board that the task's start leads to");
+  command.options.add("lut", f->lut, "count ANDs and lookup tables of so many inputs, too (0: do not)", 0, 6);
   add_json(command.options, f->json);
   command.footer =
       "Exit code 0: simplified and proved, 1: an error, 3: no proof within a minute.\n"
-      "Example: espalier circuit runs/life-1";
+      "Example: espalier circuit runs/life-1 --lut 6";
   command.keeps = f;
   command.run = [f] {
-    const Netlist raw = load_circuit(f->path);
+    const LoadedCircuit loaded = load_circuit(f->path);
+    const Netlist& raw = loaded.netlist;
     SimplifyOptions options;
     options.with_abc = f->with_abc;
-    SimplifyReport report;
+    options.search = f->search;
+    if (f->lut == 1) throw UsageError("--lut", "got 1, expected 2 to 6");
+    if (f->from_start && !loaded.model) throw UsageError("--from-start", "got a netlist, expected a model with a task");
+    Counted counted{loaded.as(), raw};
     const double start = seconds_now();
-    const Netlist small = simplify(raw, options, &report);
-    const double seconds = seconds_now() - start;
+    counted.small = simplify(raw, options, &counted.report);
+    counted.seconds = seconds_now() - start;
     VerifyOptions limits;
     limits.seconds = 60;
-    const VerifyReport proof = verify(raw, small, limits);
-    (f->json ? print_as_json : print_text)(*f, raw, small, report, proof, seconds);
+    counted.proof = verify(raw, counted.small, limits);
+    if (loaded.model) counted.across = across_steps(*loaded.model, counted.small, f->from_start);
+    (f->json ? print_as_json : print_text)(*f, counted);
     using Verdict = VerifyReport::Verdict;
-    if (proof.verdict == Verdict::kEqual) return abc_exit_code(report.abc);
-    return static_cast<int>(proof.verdict == Verdict::kDifferent ? kFailed : kUnsolved);
+    if (counted.proof.verdict == Verdict::kEqual) return abc_exit_code(counted.report.abc);
+    return static_cast<int>(counted.proof.verdict == Verdict::kDifferent ? kRefuted : kUnsolved);
   };
   return command;
 }

@@ -13,6 +13,8 @@ Command info_command();
 Command circuit_command();
 Command export_command();
 Command verify_command();
+Command refine_command();
+Command prove_command();
 Command bench_command();
 Command rewrite_command();
 Command predict_command();

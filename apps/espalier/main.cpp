@@ -26,9 +26,9 @@ int main(int argc, char** argv) {
   Command program{"espalier",
                   "Trains networks that live on graphs and lattices, with the same bits for any number of threads."};
   program.footer = "Start with: espalier train checkerboard";
-  program.commands = {train_command(),   eval_command(),   run_command(),    sweep_command(), info_command(),
-                      circuit_command(), export_command(), verify_command(), bench_command(), rewrite_command(),
-                      predict_command(), ged_command(),    data_command()};
+  program.commands = {train_command(),   eval_command(),    run_command(),     sweep_command(),  info_command(),
+                      circuit_command(), export_command(),  verify_command(),  refine_command(), prove_command(),
+                      bench_command(),   rewrite_command(), predict_command(), ged_command(),    data_command()};
   const int exit_code = run_command_line(program, "espalier " ESPALIER_VERSION, argc, argv);
   if (std::fflush(stdout) != 0) {
     std::fputs("espalier: standard output cannot be written\n", stderr);

@@ -10,6 +10,7 @@
 #include "base/hash.hpp"
 #include "base/pattern.hpp"
 #include "base/rle.hpp"
+#include "board_argument.hpp"
 #include "commands.hpp"
 #include "espalier/error.hpp"
 #include "interrupt.hpp"
@@ -29,24 +30,8 @@ struct RunFlags {
   bool soft = false, channels = false, json = false, quiet = false;
 };
 
-constexpr int kMaxSide = 4096;  // of pictures
 constexpr std::uint64_t kMaxFrames = 400;
 constexpr double kPatience = 2;  // seconds without progress
-
-std::vector<long> numbers(const std::string& option, const std::string& text, char separator) {
-  std::vector<long> list;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    const std::string part = text.substr(at, end - at);
-    char* stop = nullptr;
-    list.push_back(std::strtol(part.c_str(), &stop, 10));
-    if (part.empty() || *stop || list.back() < 0)
-      throw UsageError(option, fmt::format("got \"{}\", expected whole numbers separated by '{}'", text, separator));
-    at = end + 1;
-  }
-  return list;
-}
 
 // A board to begin with, from a file: an ASCII pattern or a PNG (into the first channels), or an RLE pattern (channel
 // 0).
@@ -72,18 +57,6 @@ BoardState place(const Pattern& pattern, int channels, int height, int width) {
       for (int x = 0; x < pattern.width; ++x)
         state.at(c, (height - pattern.height) / 2 + y, (width - pattern.width) / 2 + x) = pattern.at(c, y, x);
   return state;
-}
-
-void parse_size(const RunFlags& f, const LatticeModel& model, int& height, int& width) {
-  const LatticeGoal::View view = model.goal().view(model.rollout());
-  height = view.height;
-  width = view.width;
-  if (f.size.empty()) return;
-  const auto list = numbers("--size", f.size, 'x');
-  height = static_cast<int>(std::min(list[0], 1'000'000L));
-  width = static_cast<int>(std::min(list.size() > 1 ? list[1] : list[0], 1'000'000L));
-  if (list.size() > 2 || height < 1 || width < 1 || height > kMaxSide || width > kMaxSide)
-    throw UsageError("--size", fmt::format("got \"{}\", expected N or HxW with sides of 1 to {}", f.size, kMaxSide));
 }
 
 SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, const BoardState& start,
@@ -181,8 +154,7 @@ int run(const RunFlags& f) {
   check_pictures(f);
   const auto loaded = load_lattice_model(f.model);
   const LatticeModel& model = *loaded;
-  int height = 0, width = 0;
-  parse_size(f, model, height, width);
+  const auto [height, width] = board_size("--size", f.size, model);
   const std::uint64_t steps = f.steps ? f.steps : model.goal().view(model.rollout()).steps;
   ThreadPool pool(f.threads);
   const BoardState start = f.start.empty() ? model.start(height, width, f.seed)

@@ -30,6 +30,7 @@ Json to_json(const VerifyReport& report, const Netlist& first) {
             {"undecided", report.undecided},
             {"inputs_matched_by", report.inputs_by_name ? "name" : "position"},
             {"outputs_matched_by", report.outputs_by_name ? "name" : "position"},
+            {"warning", order_warning(report)},
             {"summary", describe(report, first)}};
   if (report.counter_example) {
     const CounterExample& e = *report.counter_example;
@@ -51,20 +52,22 @@ Command verify_command() {
   command.options.add("seconds", f->seconds, "give up on SAT proofs after so long (0: never)", 0, 1e9);
   add_json(command.options, f->json);
   command.footer =
-      "Exit code 0: proved equal, 1: different, or an error (on standard error), 3: undecided.\n"
+      "Exit code 0: proved equal, 4: different, 3: undecided, 1: an error.\n"
       "Example: espalier verify runs/life-1 life.blif";
   command.keeps = f;
   command.run = [f] {
-    const Netlist first = load_circuit(f->first), second = load_circuit(f->second);
+    const Netlist first = load_circuit(f->first).netlist, second = load_circuit(f->second).netlist;
     VerifyOptions limits;
     limits.seconds = f->seconds;
     const VerifyReport report = verify(first, second, limits);
+    const std::string warning = order_warning(report);
+    if (!warning.empty()) note("warning: {}\n", warning);
     if (f->json)
       print_json(to_json(report, first));
     else
       fmt::print("{}\n", describe(report, first));
     return static_cast<int>(report.verdict == Verdict::kEqual       ? kDone
-                            : report.verdict == Verdict::kDifferent ? kFailed
+                            : report.verdict == Verdict::kDifferent ? kRefuted
                                                                     : kUnsolved);
   };
   return command;

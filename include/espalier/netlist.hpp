@@ -208,11 +208,14 @@ class CleanBuilder {
 
 struct NetlistCounts {
   std::size_t inputs = 0, outputs = 0;
-  std::size_t raw = 0;          // all gates
-  std::size_t active = 0;       // neither A nor B
+  std::size_t raw = 0;          // all, as they stand
+  std::size_t constants = 0;    // of them FALSE and TRUE, which are no gates
+  std::size_t active = 0;       // neither A nor B nor constant
   std::size_t depth = 0;        // most active gates on a path from an input to an output
   std::size_t live_inputs = 0;  // inputs that a path joins to an output
   std::array<std::size_t, kGates> histogram{};
+
+  std::size_t gates() const { return raw - constants; }
 };
 NetlistCounts count_netlist(const Netlist& netlist);
 

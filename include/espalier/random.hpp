@@ -33,6 +33,7 @@ enum class Purpose : std::uint32_t {
   kTrial = 9,
   kSweep = 10,
   kSearch = 11,
+  kRefine = 12,
 };
 
 // All numbers of one (seed, purpose, step).

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "espalier/netlist.hpp"
+#include "espalier/simulator.hpp"
 
 namespace espalier {
 
@@ -68,7 +69,8 @@ std::string find_abc(const std::string& program = {});
 struct SimplifyOptions {
   bool sweep = true;
   bool resubstitute = true;
-  bool with_abc = false;  // an Error when it is not installed
+  std::uint64_t search = 0;  // mutants of the result to try for fewer gates, thousands a second; 0: none
+  bool with_abc = false;     // an Error when it is not installed
   SweepOptions sweep_options = {};
   ResubstituteOptions resubstitute_options = {};
   AbcOptions abc_options = {};
@@ -115,6 +117,9 @@ struct VerifyReport {
 // an unsatisfiable formula. A difference comes with an input that shows it. An Error when the numbers of inputs or
 // outputs differ.
 VerifyReport verify(const Netlist& first, const Netlist& second, const VerifyOptions& options = {});
+
+// What to say of a verdict when inputs or outputs were matched by position: it holds for that order. Empty: by name.
+std::string order_warning(const VerifyReport& report);
 
 // "equal: 3 outputs proved, 1 by structure, 2 by complete table" and the like, in one line.
 std::string describe(const VerifyReport& report, const Netlist& first);
@@ -167,9 +172,12 @@ struct ExportOptions {
   std::string file = "circuit";  // what the main file will be called; its folder and name are those of the others
   std::string name = {};         // of modules and functions; empty: the netlist's own
   std::string header_name = {};  // C: what the source includes; empty: the header beside it
-  // Verilog: what the parameters of the board are unless they are set.
+  // C, Verilog, JavaScript: the model's own board, which is what a board is unless the user of the export says
+  // otherwise.
   int height = 16, width = 16;
   bool periodic = true;
+  std::optional<Board> start = {};  // of that size and the cell's channels; empty: all 0
+  int steps = 6;                    // Verilog: how far the testbench runs it
   // Verilog: how the testbench checks: random patterns, and a random board with both boundaries.
   std::uint64_t test_seed = 1;
   int test_vectors = 64, test_height = 8, test_width = 11, test_steps = 6;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -48,6 +49,19 @@ struct Evaluation {
   }
 };
 
+// A search that goes on where training ended, on the best model: the same result for any pool.
+class Refinement {
+ public:
+  virtual ~Refinement() = default;
+  // A piece of it, whole or, when the pool is cancelled, not at all; false when there is nothing left to do.
+  virtual bool step(const ThreadPool& pool) = 0;
+  // The best so far; at least as good as what it began with.
+  virtual std::unique_ptr<Model> model() const = 0;
+  virtual Evaluation evaluate(const ThreadPool& pool) const = 0;
+  // How it was made, for the model's file.
+  virtual std::map<std::string, std::string> notes() const = 0;
+};
+
 // Anything that can add the gradients of a mini-batch to its Parameters and judge itself.
 class Objective {
  public:
@@ -74,6 +88,12 @@ class Objective {
   // A model of its own with these weights and this state: what is saved, shown and hardened while training goes on.
   // weights: in the order of parameters().values().
   virtual std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const = 0;
+
+  // What is tried when training ends without having solved the task; null for nothing. `best` is a snapshot of this
+  // objective, and outlives it.
+  virtual std::unique_ptr<Refinement> refine(const Model& /*best*/, const ThreadPool& /*pool*/) const {
+    return nullptr;
+  }
 
   // Figures for the end of training: test sets, baselines, gate counts. `best` is a snapshot of this objective.
   virtual Facts report(const Model& /*best*/, const ThreadPool& /*pool*/) const { return {}; }

@@ -81,7 +81,8 @@ class Circuit:
     def export(self, format, path=None, name=None):
         """As "verilog", "c", "blif", "aiger", "aiger-binary", "dot", "svg", "json" or "js". With a path the files are
         written and their paths returned; without, the main file's text (bytes for aiger-binary)."""
-        files = self._core.exported(text_of(format, "format"), "" if path is None else text_of(path, "path"), name or "")
+        files = self._core.exported(text_of(format, "format"), "" if path is None else text_of(path, "path"), name or "",
+                                    self._periodic)
         if path is None:
             return files[0][1] if format == "aiger-binary" else files[0][1].decode()
         for file, content in files:

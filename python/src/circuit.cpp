@@ -13,7 +13,8 @@ nb::dict counts(const Netlist& n) {
   nb::dict d;
   d["inputs"] = c.inputs;
   d["outputs"] = c.outputs;
-  d["gates"] = c.raw;
+  d["gates"] = c.gates();
+  d["constants"] = c.constants;
   d["active"] = c.active;
   d["depth"] = c.depth;
   d["used_inputs"] = c.live_inputs;
@@ -78,8 +79,10 @@ nb::dict verification(const Netlist& first, const Netlist& second, double second
 }
 
 std::vector<std::pair<std::string, nb::bytes>> exported(const Netlist& n, const std::string& format,
-                                                        const std::string& file, const std::string& name) {
+                                                        const std::string& file, const std::string& name,
+                                                        bool periodic) {
   ExportOptions options;
+  options.periodic = periodic;
   options.format = circuit_format(format);
   if (!file.empty()) options.file = file;
   options.name = name;

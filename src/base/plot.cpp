@@ -64,7 +64,7 @@ class Svg {
         "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n",
         o.width, o.height);
     add("<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
-    text(o.width / 2.0, 24, "middle", o.title, " font-size=\"15\"");
+    text(o.width / 2.0, 20, "middle", o.title, " font-size=\"15\"");
     text((left() + right()) / 2, o.height - 12, "middle", o.x_label);
     if (!o.y_label.empty())
       add("<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
@@ -135,21 +135,14 @@ void draw_series(Svg& svg, const Series& s, const Axis& x, const Axis& y, const 
         path, colour);
 }
 
+// In one row between title and plot, where no curve can lie.
 void draw_legend(Svg& svg, const std::vector<Series>& series) {
-  std::size_t widest = 0;
-  for (const Series& s : series) widest = std::max(widest, s.name.size());
-  if (widest == 0) return;
-  const double left = svg.right() - 40 - 7.0 * static_cast<double>(widest);
-  const double height = 18.0 * static_cast<double>(series.size()) + 8;
-  svg.add(
-      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#fff\" "
-      "fill-opacity=\"0.85\" "
-      "stroke=\"#ddd\"/>\n",
-      left, svg.top(), svg.right() - left, height);
+  double x = svg.left();
   for (std::size_t i = 0; i < series.size(); ++i) {
-    const double y = svg.top() + 14 + 18.0 * static_cast<double>(i);
-    svg.add("<path d=\"M{:.1f} {:.1f}h20\" stroke=\"{}\" stroke-width=\"3\"/>\n", left + 6, y, colour_of(i));
-    svg.text(left + 32, y + 4, "start", series[i].name);
+    if (series[i].name.empty()) continue;
+    svg.add("<path d=\"M{:.1f} {:.1f}h20\" stroke=\"{}\" stroke-width=\"3\"/>\n", x, svg.top() - 10, colour_of(i));
+    svg.text(x + 26, svg.top() - 6, "start", series[i].name);
+    x += 50 + 7.0 * static_cast<double>(series[i].name.size());
   }
 }
 

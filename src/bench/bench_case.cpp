@@ -38,6 +38,7 @@ const BenchList& all_bench_cases() {
     BenchList list;
     add_lattice_bench(list);
     add_lattice_scaling_bench(list);
+    add_refine_bench(list);
     add_circuit_bench(list);
     add_graph_bench(list);
     add_edit_bench(list);

@@ -11,5 +11,6 @@ void add_graph_bench(BenchList& cases);
 void add_edit_bench(BenchList& cases);
 void add_lattice_bench(BenchList& cases);
 void add_lattice_scaling_bench(BenchList& cases);
+void add_refine_bench(BenchList& cases);
 
 }  // namespace espalier

@@ -15,6 +15,8 @@ namespace espalier {
 namespace {
 
 constexpr const char *kFormat = "espalier model 2", *kFormat1 = "espalier model 1";
+constexpr const char* kRefinedFormat =
+    "espalier model 3";  // refined automata, which older versions would take for others
 
 // What the keys of a model itself begin with; all others are notes.
 bool is_note(const std::string& key) {
@@ -40,6 +42,8 @@ SafetensorsFile model_file(const Model& model, const ModelNotes& notes) {
   file.metadata["format"] = kFormat;
   file.metadata["kind"] = model.kind();
   model.describe(file);
+  if (const auto* lattice = dynamic_cast<const LatticeModel*>(&model); lattice && lattice->is_refined())
+    file.metadata["format"] = kRefinedFormat;
   file.seal();
   return file;
 }
@@ -55,11 +59,13 @@ LoadedModel load_model(const std::string& given) {
 
 LoadedModel load_model(const SafetensorsFile& file, const std::string& name) {
   const auto format = file.metadata.find("format");
-  if (format == file.metadata.end() || (format->second != kFormat && format->second != kFormat1))
+  if (format == file.metadata.end() ||
+      (format->second != kFormat && format->second != kFormat1 && format->second != kRefinedFormat))
     fail("load model",
          format == file.metadata.end() ? fmt::format("{}, which names no format", name)
                                        : fmt::format("{} of format \"{}\"", name, format->second),
-         fmt::format("\"{}\" or \"{}\"", kFormat, kFormat1), "is it a model, and of a version this one knows?");
+         fmt::format("\"{}\", \"{}\" or \"{}\"", kFormat1, kFormat, kRefinedFormat),
+         "is it a model, and of a version this one knows?");
   LoadedModel loaded;
   for (const auto& [key, value] : file.metadata)
     if (is_note(key)) loaded.notes[key] = value;

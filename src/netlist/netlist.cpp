@@ -216,7 +216,8 @@ NetlistCounts count_netlist(const Netlist& netlist) {
   for (std::size_t g = 0; g < netlist.gates.size(); ++g) {
     const auto& [gate, a, b] = netlist.gates[g];
     ++counts.histogram[gate_bits(gate)];
-    counts.active += !is_wire(gate);
+    counts.constants += is_constant(gate);
+    counts.active += !is_wire(gate) && !is_constant(gate);
     const std::size_t below = std::max(reads_a(gate) ? depth[a] : 0, reads_b(gate) ? depth[b] : 0);
     depth[netlist.net_of_gate(g)] = below + (is_wire(gate) || is_constant(gate) ? 0 : 1);
   }

@@ -99,8 +99,7 @@ struct Run::State {
       };
       Outcome outcome = session.run(control, go_on);
       // Solved in the very step after which a lower seed's success would have stopped it.
-      if (outcome == Outcome::kInterrupted && several() && session.trainer().state().best.solved)
-        outcome = Outcome::kSolved;
+      if (outcome == Outcome::kInterrupted && several() && session.solved()) outcome = Outcome::kSolved;
       const bool beaten = outcome == Outcome::kInterrupted && row.seed > lowest_solved;
       finish(index, session, beaten ? kBeaten : outcome_name(outcome), outcome != Outcome::kInterrupted, pool);
     } catch (...) {
@@ -120,7 +119,7 @@ struct Run::State {
   void finish(std::size_t index, const Session& session, const std::string& outcome, bool ended, ThreadPool& pool) {
     SeedReport& row = report.seeds[index];
     std::unique_ptr<Model> best;
-    if (session.trainer().state().evaluated) best = session.trainer().best_model();
+    if (session.trainer().state().evaluated) best = session.best_model();
     Facts facts;
     if (best && ended) facts = session.trainer().objective().report(*best, pool);
     const std::lock_guard lock(mutex);

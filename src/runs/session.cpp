@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
@@ -144,7 +146,8 @@ void Session::restore() {
   }
   const TrainState& s = trainer_->state();
   const TrainOptions& o = config_.train;
-  if (s.step < o.steps && !(o.until_solved && s.best.solved) && !(o.patience && s.evaluations_since_best >= o.patience))
+  load_refined();
+  if (s.step < o.steps && !(o.until_solved && solved()) && !(o.patience && s.evaluations_since_best >= o.patience))
     finished_ = false;  // given more steps
   folder_->trim_metrics(trainer_->state().step);
 }
@@ -153,12 +156,69 @@ void Session::tell(RunEvent::Kind kind) const {
   emit_({.kind = kind, .seed = config_.seed, .trainer = trainer_.get()});
 }
 
+const Evaluation& Session::best() const {
+  const Evaluation& trained = trainer_->state().best;
+  return refined_ && refined_->evaluation.better_than(trained) ? refined_->evaluation : trained;
+}
+
+std::unique_ptr<Model> Session::best_model() const {
+  if (refined_ && &best() == &refined_->evaluation) return load_model(refined_->file, "the refined model").model;
+  return trainer_->best_model();
+}
+
+// What an earlier session's search has found is kept: more training starts from the weights, and may end worse.
+void Session::load_refined() {
+  if (!trainer_->state().evaluated || !std::filesystem::exists(folder_->model())) return;
+  try {
+    SafetensorsFile file = read_safetensors(folder_->model());
+    const ModelNotes notes = load_model(file, folder_->model()).notes;
+    if (!notes.contains("refined.evaluations")) return;
+    const auto number = [&](const char* name) { return std::strtod(notes.at(name).c_str(), nullptr); };
+    refined_ = {{number("score"), notes.at("solved") == "true", number("loss")}, std::move(file)};
+  } catch (const std::exception&) {  // it is written anew
+  }
+}
+
+bool Session::refine(ControlSeat& seat, const std::function<bool(const Trainer&)>& go_on) {
+  if (finished_ || solved() || !trainer_->state().evaluated) return true;
+  const std::unique_ptr<Model> trained = trainer_->best_model();
+  std::unique_ptr<Refinement> search;
+  for (bool more = true; more;) {
+    try {
+      if (!search) search = objective_->refine(*trained, pool_);
+      if (!search) return true;
+      more = search->step(pool_);
+    } catch (const Cancelled&) {
+    }
+    if (!go_on(*trainer_)) return false;
+    if (!seat.asked()) continue;
+    const ThreadPool::Uninterrupted whole(pool_);
+    const ControlSeat::Wishes wishes = seat.take([&] { save(false); });
+    if (wishes.stop) return false;
+    if (wishes.save) save(false);
+  }
+  const ThreadPool::Uninterrupted whole(pool_);
+  const TrainState& s = trainer_->state();
+  const Evaluation evaluation = search->evaluate(pool_);
+  if (!evaluation.better_than(best())) return true;
+  ModelNotes notes = search->notes();
+  notes["refined.from"] = fmt::format("step {} of this run", s.best_step);
+  notes["step"] = std::to_string(s.best_step);
+  notes["score"] = fmt::format("{}", evaluation.score);
+  notes["loss"] = fmt::format("{}", evaluation.loss);
+  if (folder_) notes["config"] = folder_->config();
+  refined_ = {evaluation, model_file(*search->model(), notes)};
+  return true;
+}
+
 void Session::save(bool finished) {
   if (!folder_) return;
   trainer_->check_weights();
   const TrainState& s = trainer_->state();
   // The model first: a kill between the two leaves a model that is newer than the checkpoint, never older.
-  if (s.evaluated)
+  if (refined_ && &best() == &refined_->evaluation)
+    write_safetensors(folder_->model(), refined_->file);
+  else if (s.evaluated)
     save_model(folder_->model(), *trainer_->best_model(),
                {{"config", folder_->config()},
                 {"step", std::to_string(s.best_step)},
@@ -187,8 +247,8 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
     seat.step_done();
     return go_on(trainer) && !seat.asked();
   };
-  Outcome outcome = Outcome::kInterrupted;
-  while (true) {
+  Outcome outcome = Outcome::kSolved;
+  while (!(finished_ && solved())) {  // the search may have solved what training had not
     outcome = trainer_->run(after_step);
     if (outcome != Outcome::kInterrupted || !seat.asked() || !go_on(*trainer_)) break;
     const ThreadPool::Uninterrupted whole(pool_);
@@ -201,11 +261,17 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
              .trainer = trainer_.get(),
              .snapshot = objective_->snapshot(objective_->parameters().values(), objective_->state())});
   }
+  if (outcome == Outcome::kFinished || outcome == Outcome::kHopeless) {
+    if (!refine(seat, go_on))
+      outcome = Outcome::kInterrupted;
+    else if (solved())
+      outcome = Outcome::kSolved;
+  }
   const ThreadPool::Uninterrupted whole(pool_);
   if (!finished_) save(outcome != Outcome::kInterrupted);
   // Also those that a kill or a full disk kept an earlier session from drawing.
   if (folder_ && outcome != Outcome::kInterrupted && trainer_->state().step > 0)
-    write_run_pictures(*folder_, *trainer_->best_model(), pool_, finished_);
+    write_run_pictures(*folder_, *best_model(), pool_, finished_);
   tell(RunEvent::Kind::kSeedEnded);
   return outcome;
 }
@@ -216,10 +282,10 @@ void Session::fill(SeedReport& report) const {
   report.steps = s.step;
   report.best_step = s.best_step;
   report.loss = s.loss;
-  report.score = s.best.score;
-  report.score_text = objective_->score_text(s.best.score);
-  report.validation_loss = s.best.loss;
-  report.solved = s.best.solved;
+  report.score = best().score;
+  report.score_text = objective_->score_text(best().score);
+  report.validation_loss = best().loss;
+  report.solved = solved();
   report.seconds = s.seconds;
   report.phases = trainer_->phases();
   report.phase_steps = s.step - first_step_;

@@ -52,8 +52,15 @@ class Session {
   const Trainer& trainer() const { return *trainer_; }
   bool finished() const { return finished_; }  // by an earlier session: run() has nothing left to do
   void fill(SeedReport& report) const;
+  // Of the training, or of the search after it.
+  const Evaluation& best() const;
+  bool solved() const { return trainer_->state().evaluated && best().solved; }
+  std::unique_ptr<Model> best_model() const;
 
  private:
+  // The search when training has ended and left the task unsolved; false when it was stopped.
+  bool refine(ControlSeat& seat, const std::function<bool(const Trainer&)>& go_on);
+  void load_refined();
   void restore();
   void save(bool finished);
   void tell(RunEvent::Kind kind) const;
@@ -68,6 +75,11 @@ class Session {
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<Trainer> trainer_;
   bool finished_ = false;
+  struct Refined {
+    Evaluation evaluation;
+    SafetensorsFile file;  // the model's
+  };
+  std::optional<Refined> refined_;
   std::uint64_t first_step_ = 0;
 };
 

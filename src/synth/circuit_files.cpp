@@ -60,6 +60,7 @@ void check_options(const ExportOptions& o) {
   };
   check("a board's height", o.height, 1, kMaxSide);
   check("a board's width", o.width, 1, kMaxSide);
+  check("a run of the model's board", o.steps, 0, 1 << 20);
   check("a tested board's height", o.test_height, 1, kMaxTested);
   check("a tested board's width", o.test_width, 1, kMaxTested);
   check("a test's number of steps", o.test_steps, 0, kMaxTested);
@@ -72,6 +73,11 @@ std::vector<ExportedFile> export_circuit(const ProvedCircuit& circuit, const Exp
   check_options(options);
   Netlist n = circuit.netlist();
   if (!options.name.empty()) n.name = options.name;
+  if (const auto& start = options.start; start && (static_cast<int>(start->height()) != options.height ||
+                                                   static_cast<int>(start->width()) != options.width ||
+                                                   static_cast<std::size_t>(start->channels()) != n.outputs.size()))
+    fail("export", fmt::format("a start of {} x {} x {}", start->height(), start->width(), start->channels()),
+         fmt::format("{} x {} x {}, the board's", options.height, options.width, n.outputs.size()));
   const std::string& file = options.file;
   // "dir/life.v" and "_tb.v" give "dir/life_tb.v".
   const auto beside = [&](const char* end) {
@@ -90,7 +96,7 @@ std::vector<ExportedFile> export_circuit(const ProvedCircuit& circuit, const Exp
       if (std::any_of(included.begin(), included.end(), unspeakable))
         fail("export", fmt::format("a header called \"{}\"", included), "a name that C can include",
              "without quotes, backslashes and line breaks");
-      const CSource c = export_c(n, included);
+      const CSource c = export_c(n, included, options);
       return {{file, c.source}, {header, c.header}};
     }
     case CircuitFormat::kVerilog:
@@ -101,7 +107,7 @@ std::vector<ExportedFile> export_circuit(const ProvedCircuit& circuit, const Exp
     case CircuitFormat::kDot: return {{file, export_dot(n)}};
     case CircuitFormat::kSvg: return {{file, draw_svg(n)}};
     case CircuitFormat::kJson: return {{file, export_json(n)}};
-    case CircuitFormat::kJavaScript: return {{file, export_javascript(n)}};
+    case CircuitFormat::kJavaScript: return {{file, export_javascript(n, options)}};
   }
   return {};
 }

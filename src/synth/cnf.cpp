@@ -1,5 +1,9 @@
 #include "synth/cnf.hpp"
 
+#include <fmt/format.h>
+
+#include "espalier/error.hpp"
+
 namespace espalier {
 
 CnfCone::CnfCone(const Netlist& netlist, bool quick) : netlist_(netlist), solver_(std::make_unique<CaDiCaL::Solver>()) {
@@ -8,9 +12,32 @@ CnfCone::CnfCone(const Netlist& netlist, bool quick) : netlist_(netlist), solver
 }
 
 void CnfCone::clause(std::initializer_list<int> literals) {
-  for (const int literal : literals) solver_->add(literal);
-  solver_->add(0);
+  for (const int literal : literals) add(literal);
+  add(0);
 }
+
+void CnfCone::add(int literal) {
+  solver_->add(literal);
+  if (!recording_) return;
+  recorded_ += std::to_string(literal) + (literal ? ' ' : '\n');
+  clauses_ += literal == 0;
+}
+
+void CnfCone::require(std::span<const Literal> literals) {
+  std::vector<int> encoded;  // first all cones, then the clause
+  for (const Literal& literal : literals)
+    encoded.push_back(literal.inverted ? -variable(literal.net) : variable(literal.net));
+  for (const int literal : encoded) add(literal);
+  add(0);
+}
+
+void CnfCone::record(const std::string& path) {
+  recording_ = true;
+  solver_->set("binary", 0);
+  if (!solver_->trace_proof(path.c_str())) fail("proof", path, "a file that can be written");
+}
+
+std::string CnfCone::cnf() const { return fmt::format("p cnf {} {}\n{}", variables_, clauses_, recorded_); }
 
 void CnfCone::encode_gate(Net net) {
   const auto& [gate, a, b] = netlist_.gate_of_net(net);
@@ -21,10 +48,10 @@ void CnfCone::encode_gate(Net net) {
     for (int v = 0; v < 2; ++v) {
       if ((u && !x) || (v && !y)) continue;  // an input that is not read stays out of the clause
       // (x == u and y == v) implies out == f(u, v)
-      if (x) solver_->add(u ? -x : x);
-      if (y) solver_->add(v ? -y : y);
-      solver_->add(gate_value(gate, u, v) ? out : -out);
-      solver_->add(0);
+      if (x) add(u ? -x : x);
+      if (y) add(v ? -y : y);
+      add(gate_value(gate, u, v) ? out : -out);
+      add(0);
     }
 }
 

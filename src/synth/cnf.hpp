@@ -3,9 +3,12 @@
 
 #include <cadical.hpp>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "espalier/netlist.hpp"
+#include "synth/literal_builder.hpp"
 
 namespace espalier {
 
@@ -20,6 +23,14 @@ class CnfCone {
   Answer solve(Net net, bool value, int conflicts = -1);
   // Can x differ from y (y inverted first if asked)? An "unsatisfiable" is remembered as a clause.
   Answer differ(Net x, Net y, bool inverted, int conflicts = -1);
+  // One of the literals is true, from now on. Of no literals: nothing is satisfiable any more.
+  void require(std::span<const Literal> literals);
+  Answer solve() { return run(-1); }
+
+  // Before anything else: what is added is kept for write_cnf, and what is derived goes to `path` as DRAT.
+  void record(const std::string& path);
+  void close_record() { solver_->close_proof_trace(); }
+  std::string cnf() const;  // in DIMACS
 
   // After kSatisfiable: the inputs that were given a value; others may be anything.
   bool knows(Net input) const { return input < variable_.size() && variable_[input] != 0; }
@@ -32,6 +43,7 @@ class CnfCone {
  private:
   int variable(Net net);  // encodes the net's cone first
   int fresh() { return ++variables_; }
+  void add(int literal);  // 0 ends a clause
   void clause(std::initializer_list<int> literals);
   void encode_gate(Net net);
   Answer run(int conflicts);
@@ -41,7 +53,9 @@ class CnfCone {
   std::vector<int> variable_;  // [net], 0 = not encoded
   std::vector<Net> stack_;
   int variables_ = 0;
-  std::size_t encoded_ = 0;
+  std::size_t encoded_ = 0, clauses_ = 0;
+  bool recording_ = false;
+  std::string recorded_;
 };
 
 }  // namespace espalier

@@ -79,18 +79,25 @@ void {0}_step(const uint64_t *board, uint64_t *next, size_t height, size_t width
 
 }  // namespace
 
-CSource export_c(const Netlist& n, const std::string& header_name) {
+CSource export_c(const Netlist& n, const std::string& header_name, const ExportOptions& options) {
   const std::string name = identifier(n.name);
   const NetlistCounts counts = count_netlist(n);
+  const PortNames names(n);
+  const auto range = [](const std::vector<std::string>& ports) {  // "p0c0, p0c1, ..."
+    std::string text;
+    for (std::size_t i = 0; i < ports.size(); ++i)
+      text += comment_text(ports[i]) + (i + 1 == ports.size() ? "" : i % 12 == 11 ? ",\n   " : ", ");
+    return text;
+  };
   CSource c;
   c.header = fmt::format(
       "/* {}: {} gates, depth {}. */\n#ifndef {}_CIRCUIT_H\n#define {}_CIRCUIT_H\n\n"
       "#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
-      comment_text(n.name), counts.raw, counts.depth, name, name);
+      comment_text(n.name), counts.gates(), counts.depth, name, name);
   c.header += fmt::format(
-      "/* 64 patterns at once: bit i of every word belongs to pattern i.\n   in: {} words, out: {} words. */\n"
+      "/* 64 patterns at once: bit i of every word belongs to pattern i.\n   in: {} words, {}; out: {} words, {}. */\n"
       "void {}_cell(const uint64_t *in, uint64_t *out);\n",
-      n.inputs.size(), n.outputs.size(), name);
+      n.inputs.size(), range(names.inputs), n.outputs.size(), range(names.outputs), name);
   if (is_cell(n))
     c.header += fmt::format(
         "\n/* One synchronous step of a board of {} channel{}: planes [channel][height][(width + 63) / 64], cell x in "
@@ -99,6 +106,12 @@ CSource export_c(const Netlist& n, const std::string& header_name) {
         "   zeros outside. */\n"
         "void {}_step(const uint64_t *board, uint64_t *next, size_t height, size_t width, int periodic);\n",
         n.outputs.size(), n.outputs.size() == 1 ? "" : "s", name);
+  if (is_cell(n))
+    c.header += fmt::format(
+        "\n/* The board of the model itself. */\nenum {{ {0}_height = {1}, {0}_width = {2}, {0}_periodic = {3}, "
+        "{0}_channels = "
+        "{4} }};\n",
+        name, options.height, options.width, options.periodic ? 1 : 0, n.outputs.size());
   c.header += "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
   c.source = fmt::format("#include \"{}\"\n\n", header_name) + gates_function(n, name) +
              fmt::format("\nvoid {0}_cell(const uint64_t *in, uint64_t *out) {{ {0}_gates(in, out); }}\n", name);
@@ -106,11 +119,23 @@ CSource export_c(const Netlist& n, const std::string& header_name) {
   return c;
 }
 
-std::string export_javascript(const Netlist& n) {
+std::string export_javascript(const Netlist& n, const ExportOptions& options) {
   const NetlistCounts counts = count_netlist(n);
   const std::vector<bool> live = live_nets(n);
   std::string text = fmt::format("// {}: {} gates, depth {}.\nexport const inputs = {}, outputs = {};\n\n",
-                                 comment_text(n.name), counts.raw, counts.depth, n.inputs.size(), n.outputs.size());
+                                 comment_text(n.name), counts.gates(), counts.depth, n.inputs.size(), n.outputs.size());
+  const PortNames names(n);
+  const auto list = [](const std::vector<std::string>& ports) {
+    std::string quoted;
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+      quoted += i ? (i % 12 ? ", '" : ",\n  '") : "'";
+      for (const char c : ports[i]) quoted += c > ' ' && c < 127 && c != '\'' && c != '\\' ? c : '_';
+      quoted += "'";
+    }
+    return quoted;
+  };
+  text += fmt::format("export const inputNames = [{}];\nexport const outputNames = [{}];\n\n", list(names.inputs),
+                      list(names.outputs));
   text += "// 32 patterns at once: bit i of every word belongs to pattern i.\nexport function cell(input, output) {\n";
   const auto net = [&](Net x) { return n.is_input(x) ? fmt::format("i{}", x) : fmt::format("n{}", x); };
   for (Net i = 0; i < n.inputs.size(); ++i)
@@ -126,9 +151,11 @@ std::string export_javascript(const Netlist& n) {
   const std::size_t C = n.outputs.size();
   text += fmt::format(R"(
 export const channels = {};
+// The board of the model itself.
+export const boardHeight = {}, boardWidth = {}, boardPeriodic = {};
 // One synchronous step. board and next: Uint32Array [channel][height][ceil(width / 32)], cell x in bit x % 32 of word
 // x >> 5, bits beyond the width 0. periodic: true, or false for zeros outside.
-export function step(board, next, height, width, periodic = true) {{
+export function step(board, next, height, width, periodic = boardPeriodic) {{
   const words = (width + 31) >> 5, plane = height * words, last = (width - 1) & 31;
   const mask = last === 31 ? -1 : (1 << (last + 1)) - 1;
   const input = new Int32Array(inputs), output = new Int32Array(outputs);
@@ -155,7 +182,7 @@ export function step(board, next, height, width, periodic = true) {{
   }}
 }}
 )",
-                      C);
+                      C, options.height, options.width, options.periodic ? "true" : "false");
   return text;
 }
 

@@ -1,32 +1,18 @@
 // Formats of other tools as text: BLIF, AIGER, and DOT with the picture that graphviz makes of it.
 #include <fmt/format.h>
 
-#include <array>
-#include <set>
 #include <unordered_map>
 
 #include "espalier/error.hpp"
 #include "synth/external_tool.hpp"
 #include "synth/formats.hpp"
+#include "synth/lut_map.hpp"
 #include "synth/names.hpp"
 
 namespace espalier {
 
 // BLIF: one .names for each gate, with the fewest rows that cover where it is 1.
 namespace {
-
-// Names in a BLIF file are one space: inputs, outputs and inner nets must all differ.
-class Names {
- public:
-  std::string take(const std::string& wanted) {
-    std::string name = wanted;
-    for (int i = 1; !taken_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
-    return name;
-  }
-
- private:
-  std::set<std::string> taken_;
-};
 
 // The rows of a gate that reads both its inputs: one for each value of an input that makes it 1 whatever the other is,
 // or else one for each pattern.
@@ -52,12 +38,12 @@ void write_list(std::string& text, const char* keyword, const std::vector<std::s
 }  // namespace
 
 std::string export_blif(const Netlist& n) {
-  Names names;
-  std::vector<std::string> inputs, outputs, net(n.nets());
-  for (Net i = 0; i < n.inputs.size(); ++i) inputs.push_back(net[i] = names.take(line_name(n.inputs[i])));
-  for (const NetlistOutput& output : n.outputs) outputs.push_back(names.take(line_name(output.name)));
+  PortNames names(n);
+  const auto& [inputs, outputs, taken] = names;
+  std::vector<std::string> net = inputs;
+  net.resize(n.nets());
   for (std::size_t g = 0; g < n.gates.size(); ++g)
-    net[n.net_of_gate(g)] = names.take(fmt::format("n{}", n.net_of_gate(g)));
+    net[n.net_of_gate(g)] = names.taken.take(fmt::format("n{}", n.net_of_gate(g)));
   std::string text = fmt::format(".model {}\n", line_name(n.name));
   write_list(text, ".inputs", inputs);
   write_list(text, ".outputs", outputs);
@@ -150,15 +136,18 @@ Aig aig_of(const Netlist& n) {
   return aig;
 }
 
-std::string header(const char* kind, const Aig& aig) {
-  return fmt::format("{} {} {} 0 {} {}\n", kind, aig.inputs + aig.ands.size(), aig.inputs, aig.outputs.size(),
-                     aig.ands.size());
+std::string header(const char* kind, const Aig& aig, std::size_t latches) {
+  return fmt::format("{} {} {} {} {} {}\n", kind, aig.inputs + aig.ands.size(), aig.inputs - latches, latches,
+                     aig.outputs.size() - latches, aig.ands.size());
 }
 
-std::string symbols(const Netlist& n) {
+std::string symbols(const Netlist& n, std::size_t latches) {
   std::string text;
-  for (std::size_t i = 0; i < n.inputs.size(); ++i) text += fmt::format("i{} {}\n", i, line_name(n.inputs[i]));
-  for (std::size_t o = 0; o < n.outputs.size(); ++o) text += fmt::format("o{} {}\n", o, line_name(n.outputs[o].name));
+  const PortNames names(n);
+  const std::size_t inputs = n.inputs.size() - latches, outputs = n.outputs.size() - latches;
+  for (std::size_t i = 0; i < inputs; ++i) text += fmt::format("i{} {}\n", i, names.inputs[i]);
+  for (std::size_t l = 0; l < latches; ++l) text += fmt::format("l{} {}\n", l, names.inputs[inputs + l]);
+  for (std::size_t o = 0; o < outputs; ++o) text += fmt::format("o{} {}\n", o, names.outputs[o]);
   return text + fmt::format("c\n{}\n", comment_text(n.name));
 }
 
@@ -173,30 +162,41 @@ void write_delta(std::string& bytes, std::uint32_t delta) {
 
 }  // namespace
 
-std::string export_aiger_ascii(const Netlist& n) {
+std::size_t count_ands(const Netlist& n) { return aig_of(n).ands.size(); }
+
+std::string export_aiger_ascii(const Netlist& n, std::size_t latches) {
   const Aig aig = aig_of(n);
-  std::string text = header("aag", aig);
-  for (std::uint32_t i = 0; i < aig.inputs; ++i) text += fmt::format("{}\n", 2 * (i + 1));
-  for (const std::uint32_t output : aig.outputs) text += fmt::format("{}\n", output);
+  const std::size_t inputs = n.inputs.size() - latches, outputs = n.outputs.size() - latches;
+  std::string text = header("aag", aig, latches);
+  for (std::size_t i = 0; i < inputs; ++i) text += fmt::format("{}\n", 2 * (i + 1));
+  for (std::size_t l = 0; l < latches; ++l)
+    text += fmt::format("{} {}\n", 2 * (inputs + l + 1), aig.outputs[outputs + l]);
+  for (std::size_t o = 0; o < outputs; ++o) text += fmt::format("{}\n", aig.outputs[o]);
   for (std::size_t i = 0; i < aig.ands.size(); ++i)
     text += fmt::format("{} {} {}\n", 2 * (aig.inputs + 1 + i), aig.ands[i].high, aig.ands[i].low);
-  return text + symbols(n);
+  return text + symbols(n, latches);
 }
 
-std::string export_aiger_binary(const Netlist& n) {
+std::string export_aiger_binary(const Netlist& n, std::size_t latches) {
   const Aig aig = aig_of(n);
-  std::string bytes = header("aig", aig);
-  for (const std::uint32_t output : aig.outputs) bytes += fmt::format("{}\n", output);
+  const std::size_t outputs = n.outputs.size() - latches;
+  std::string bytes = header("aig", aig, latches);
+  for (std::size_t l = 0; l < latches; ++l) bytes += fmt::format("{}\n", aig.outputs[outputs + l]);
+  for (std::size_t o = 0; o < outputs; ++o) bytes += fmt::format("{}\n", aig.outputs[o]);
   for (std::size_t i = 0; i < aig.ands.size(); ++i) {
     const auto own = static_cast<std::uint32_t>(2 * (aig.inputs + 1 + i));
     write_delta(bytes, own - aig.ands[i].high);
     write_delta(bytes, aig.ands[i].high - aig.ands[i].low);
   }
-  return bytes + symbols(n);
+  return bytes + symbols(n, latches);
 }
 
-// DOT: the gate graph from left to right; solid lines go to a gate's first operand, dashed ones to its second.
+// DOT: the gate graph from left to right. Gates are those that do not care which operand is which; an inverted operand
+// has a bubble where it enters. In large circuits the inputs of a gate are written into it, and what does not hang
+// together is packed side by side: else the drawing is a strip that nobody can read.
 namespace {
+
+constexpr std::size_t kSmallDrawing = 40;  // gates
 
 std::string quoted(std::string_view text) {
   std::string result = "\"";
@@ -207,30 +207,89 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
-// The words people use; a and b are the solid and the dashed line.
-constexpr std::array<std::string_view, kGates> kLabels{
-    "0",   "AND",  "a AND NOT b", "a",          "NOT a AND b", "b",          "XOR",  "OR",
-    "NOR", "XNOR", "NOT b",       "a OR NOT b", "NOT",         "NOT a OR b", "NAND", "1"};
+struct DrawnGate {
+  std::string_view label, colour;
+  bool invert_a = false, invert_b = false;
+};
+
+DrawnGate drawn(Gate gate) {
+  constexpr std::string_view kAndColour = "#dbe9f6", kOrColour = "#fde5cd", kXorColour = "#dcefd9", kPlain = "#eeeeee";
+  switch (gate) {
+    case Gate::kFalse: return {"0", kPlain};
+    case Gate::kTrue: return {"1", kPlain};
+    case Gate::kA:
+    case Gate::kB: return {"wire", kPlain};
+    case Gate::kNotA:
+    case Gate::kNotB: return {"NOT", kPlain};
+    case Gate::kAnd: return {"AND", kAndColour};
+    case Gate::kAAndNotB: return {"AND", kAndColour, false, true};
+    case Gate::kNotAAndB: return {"AND", kAndColour, true, false};
+    case Gate::kNand: return {"NAND", kAndColour};
+    case Gate::kOr: return {"OR", kOrColour};
+    case Gate::kAOrNotB: return {"OR", kOrColour, false, true};
+    case Gate::kNotAOrB: return {"OR", kOrColour, true, false};
+    case Gate::kNor: return {"NOR", kOrColour};
+    case Gate::kXor: return {"XOR", kXorColour};
+    case Gate::kXnor: return {"XNOR", kXorColour};
+  }
+  return {};
+}
 
 }  // namespace
 
 std::string export_dot(const Netlist& n) {
   const std::vector<bool> live = live_nets(n);
-  std::string text =
-      fmt::format("digraph {} {{\n  rankdir=LR;\n  node [fontname=\"Helvetica\", fontsize=11];\n", quoted(n.name));
-  for (Net i = 0; i < n.inputs.size(); ++i)
+  const NetlistCounts counts = count_netlist(n);
+  const bool large = counts.gates() > kSmallDrawing;
+  std::string text = fmt::format(
+      "digraph {} {{\n  rankdir=LR;\n  {}\n  node [fontname=\"Helvetica\", fontsize=11, height=0.3, "
+      "margin=\"0.06,0.04\"];\n"
+      "  edge [arrowsize=0.7];\n  fontname=\"Helvetica\"; fontsize=12; labelloc=b;\n  label={};\n",
+      quoted(n.name), large ? "pack=12; packmode=\"graph\"; nodesep=0.1; ranksep=0.35;" : "nodesep=0.15; ranksep=0.5;",
+      quoted(fmt::format("{} gates, depth {}. A bubble where a line enters a gate: inverted there{}.", counts.gates(),
+                         counts.depth, large ? "; in a gate's list of inputs ~ says so" : "")));
+  // Gates that read inputs alone stand in three columns rather than one, where they have one reader.
+  std::vector<std::size_t> readers(n.nets());
+  for (const auto& [gate, a, b] : n.gates) readers[a] += reads_a(gate), readers[b] += reads_b(gate);
+  std::size_t leaves = 0;
+  const auto length = [&](Net net) -> std::size_t {
+    if (!large || readers[net] != 1) return 1;
+    const auto& [gate, a, b] = n.gate_of_net(net);
+    return n.is_input(a) && n.is_input(b) ? 1 + leaves++ % 3 : 1;
+  };
+  for (Net i = 0; i < n.inputs.size() && !large; ++i)
     if (live[i]) text += fmt::format("  n{} [label={}, shape=plaintext];\n", i, quoted(n.inputs[i]));
   for (std::size_t g = 0; g < n.gates.size(); ++g) {
     const auto& [gate, a, b] = n.gates[g];
     const Net own = n.net_of_gate(g);
-    if (!live[own]) continue;
-    text += fmt::format("  n{} [label={}, shape=box, style=rounded];\n", own, quoted(kLabels[gate_bits(gate)]));
-    if (reads_a(gate)) text += fmt::format("  n{} -> n{};\n", a, own);
-    if (reads_b(gate)) text += fmt::format("  n{} -> n{} [style=dashed];\n", b, own);
+    if (!live[own] || (large && is_constant(gate))) continue;
+    const DrawnGate shown = drawn(gate);
+    std::string label = quoted(shown.label), edges;
+    std::vector<std::string> inside;
+    const auto operand = [&](Net net, bool inverted) {
+      if (large && n.is_input(net))
+        inside.push_back(fmt::format("{}{}", inverted ? "~" : "", line_name(n.inputs[net])));
+      else
+        edges +=
+            fmt::format("  n{} -> n{} [{}minlen={}];\n", net, own, inverted ? "arrowhead=odot, " : "", length(net));
+    };
+    if (reads_a(gate)) operand(a, shown.invert_a);
+    if (reads_b(gate)) operand(b, shown.invert_b);
+    for (const std::string& line : inside)  // a line of its own each
+      label = label.substr(0, label.size() - 1) + "\\n" + quoted(line).substr(1);
+    text += fmt::format("  n{} [label={}, shape=box, style=\"rounded,filled\", fillcolor=\"{}\"];\n{}", own, label,
+                        shown.colour, edges);
   }
-  for (std::size_t o = 0; o < n.outputs.size(); ++o)
-    text += fmt::format("  o{0} [label={1}, shape=plaintext];\n  n{2} -> o{0};\n", o, quoted(n.outputs[o].name),
-                        n.outputs[o].net);
+  for (std::size_t o = 0; o < n.outputs.size(); ++o) {
+    const Net net = n.outputs[o].net;
+    const bool plain = large && (n.is_input(net) || is_constant(n.gate_of_net(net).gate));
+    const std::string source = !plain            ? ""
+                               : n.is_input(net) ? line_name(n.inputs[net])
+                                                 : std::string(drawn(n.gate_of_net(net).gate).label);
+    text += fmt::format("  o{} [label={}, shape=plaintext, fontname=\"Helvetica-Bold\"];\n", o,
+                        quoted(plain ? n.outputs[o].name + " = " + source : n.outputs[o].name));
+    if (!plain) text += fmt::format("  n{} -> o{};\n", net, o);
+  }
   return text + "}\n";
 }
 

@@ -1,6 +1,8 @@
 // Verilog-2001: the combinational circuit, the clocked board of an automaton, and a testbench that checks both.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "espalier/random.hpp"
 #include "espalier/simulator.hpp"
 #include "netlist/cell.hpp"
@@ -10,79 +12,61 @@
 namespace espalier {
 namespace {
 
+// Ports and nets as Verilog writes them, all different.
+struct VerilogNames {
+  explicit VerilogNames(const Netlist& n) {
+    PortNames ports(n);
+    UniqueNames taken;  // escaping may make two names one
+    for (const std::string& name : ports.inputs) nets.push_back(taken.take(verilog_name(name)));
+    for (const std::string& name : ports.outputs) outputs.push_back(taken.take(verilog_name(name)));
+    for (std::size_t g = 0; g < n.gates.size(); ++g) nets.push_back(taken.take(fmt::format("n{}", n.net_of_gate(g))));
+  }
+  std::vector<std::string> nets, outputs;
+};
+
 std::string combinational(const Netlist& n, const std::string& name) {
-  std::string text = fmt::format("// in[{}:0], from the highest: ", n.inputs.size() - 1);
-  for (std::size_t i = n.inputs.size(); i-- > 0;) text += comment_text(n.inputs[i]) + (i ? " " : "\n");
-  text += fmt::format("module {} (\n  input wire [{}:0] in,\n  output wire [{}:0] out\n);\n", name, n.inputs.size() - 1,
-                      n.outputs.size() - 1);
+  const VerilogNames names(n);
+  std::string text = fmt::format("module {} (\n", name);
+  for (std::size_t i = 0; i < n.inputs.size(); ++i) text += fmt::format("  input wire {},\n", names.nets[i]);
+  for (std::size_t o = 0; o < n.outputs.size(); ++o)
+    text += fmt::format("  output wire {}{}\n", names.outputs[o], o + 1 < n.outputs.size() ? "," : "");
+  text += ");\n";
   const std::vector<bool> live = live_nets(n);
-  const auto net = [&](Net x) { return n.is_input(x) ? fmt::format("in[{}]", x) : fmt::format("n{}", x); };
   for (std::size_t g = 0; g < n.gates.size(); ++g)
     if (live[n.net_of_gate(g)])
-      text += fmt::format("  wire n{} = {};\n", n.net_of_gate(g),
-                          gate_expression(n.gates[g].gate, net(n.gates[g].a), net(n.gates[g].b), "1'b0", "1'b1"));
+      text += fmt::format(
+          "  wire {} = {};\n", names.nets[n.net_of_gate(g)],
+          gate_expression(n.gates[g].gate, names.nets[n.gates[g].a], names.nets[n.gates[g].b], "1'b0", "1'b1"));
   for (std::size_t o = 0; o < n.outputs.size(); ++o)
-    text += fmt::format("  assign out[{}] = {};  // {}\n", o, net(n.outputs[o].net), comment_text(n.outputs[o].name));
+    text += fmt::format("  assign {} = {};\n", names.outputs[o], names.nets[n.outputs[o].net]);
   return text + "endmodule\n";
 }
 
-std::string array(const Netlist& n, const std::string& name, const ExportOptions& options) {
-  return fmt::format(R"(
-// A board of HEIGHT x WIDTH cells; bit (y * WIDTH + x) * {1} + channel of `state`. With `load` the board is taken
-// from `data`, otherwise every cell makes one step at each rising edge.
-module {0}_array #(
-  parameter HEIGHT = {3},
-  parameter WIDTH = {4},
-  parameter PERIODIC = {5}
-) (
-  input wire clk,
-  input wire load,
-  input wire [HEIGHT*WIDTH*{1}-1:0] data,
-  output reg [HEIGHT*WIDTH*{1}-1:0] state
-);
-  wire [HEIGHT*WIDTH*{1}-1:0] next;
-  genvar y, x, p;
-  generate
-    for (y = 0; y < HEIGHT; y = y + 1) begin : row
-      for (x = 0; x < WIDTH; x = x + 1) begin : column
-        wire [{2}:0] patch;
-        for (p = 0; p < 9; p = p + 1) begin : place
-          if (PERIODIC || (y + p / 3 >= 1 && y + p / 3 <= HEIGHT && x + p % 3 >= 1 && x + p % 3 <= WIDTH))
-            assign patch[p*{1} +: {1}] =
-              state[(((y + p / 3 + HEIGHT - 1) % HEIGHT) * WIDTH + (x + p % 3 + WIDTH - 1) % WIDTH) * {1} +: {1}];
-          else
-            assign patch[p*{1} +: {1}] = {1}'b0;
-        end
-        {0} cell_logic (.in(patch), .out(next[(y * WIDTH + x) * {1} +: {1}]));
-      end
-    end
-  endgenerate
-  always @(posedge clk) state <= load ? data : next;
-endmodule
-)",
-                     name, n.outputs.size(), n.inputs.size() - 1, options.height, options.width,
-                     options.periodic ? 1 : 0);
-}
-
-}  // namespace
-
-std::string export_verilog(const Netlist& n, const ExportOptions& options) {
-  if (n.inputs.empty() || n.outputs.empty()) return "// a circuit without inputs or outputs\n";
-  const std::string name = identifier(n.name);
-  const NetlistCounts counts = count_netlist(n);
-  std::string text = fmt::format("// {}: {} gates, depth {}.\n", comment_text(n.name), counts.raw, counts.depth);
-  text += combinational(n, name);
-  if (is_cell(n)) text += array(n, name, options);
+// The ports of an instance joined to the bits of two vectors.
+std::string connections(const Netlist& n, const std::string& in, const std::string& out, const std::string& indent) {
+  const VerilogNames names(n);
+  std::string text;
+  for (std::size_t i = 0; i < n.inputs.size(); ++i)
+    text += fmt::format("{}.{}({}[{}]),\n", indent, names.nets[i], in, i);
+  for (std::size_t o = 0; o < n.outputs.size(); ++o)
+    text += fmt::format("{}.{}({}[{}]){}", indent, names.outputs[o], out, o, o + 1 < n.outputs.size() ? ",\n" : "");
   return text;
 }
-
-// A self-checking testbench: golden vectors for the circuit and, for a cell, golden boards for both boundaries.
-namespace {
 
 // Most significant bit first, as Verilog writes numbers.
 std::string binary(const std::vector<bool>& bits) {
   std::string text = fmt::format("{}'b", bits.size());
   for (std::size_t i = bits.size(); i-- > 0;) text += bits[i] ? '1' : '0';
+  return text;
+}
+
+std::string hexadecimal(const std::vector<bool>& bits) {
+  std::string text = fmt::format("{}'h", bits.size());
+  for (std::size_t digit = (bits.size() + 3) / 4; digit-- > 0;) {
+    unsigned value = 0;
+    for (std::size_t b = 0; b < 4 && 4 * digit + b < bits.size(); ++b) value |= unsigned{bits[4 * digit + b]} << b;
+    text += "0123456789abcdef"[value];
+  }
   return text;
 }
 
@@ -93,6 +77,71 @@ std::vector<bool> flat(const Board& board) {
       for (int c = 0; c < board.channels(); ++c) bits.push_back(board.get(y, x, c));
   return bits;
 }
+
+std::string array(const Netlist& n, const std::string& name, const ExportOptions& options) {
+  // Nine lines rather than a loop: each scope of a generate loop costs icarus time that grows with their number.
+  std::string places;
+  const std::size_t C = n.outputs.size();
+  for (std::size_t p = 0; p < 9; ++p)
+    places += fmt::format(
+        "        assign patch[{0} +: {1}] =\n"
+        "          PERIODIC || (y + {2} >= 1 && y + {2} <= HEIGHT && x + {3} >= 1 && x + {3} <= WIDTH) ?\n"
+        "          state[(((y + {2} + HEIGHT - 1) % HEIGHT) * WIDTH + (x + {3} + WIDTH - 1) % WIDTH) * {1} +: {1}] : "
+        "{1}'b0;\n",
+        p * C, C, p / 3, p % 3);
+  return fmt::format(R"(
+// A board of HEIGHT x WIDTH cells; bit (y * WIDTH + x) * {1} + channel of `state`. With `load` the board is taken
+// from `data`, otherwise every cell makes one step at each rising edge. Unless it is told otherwise it is the model's own
+// board: its size, its boundary (zeros around it, or PERIODIC) and its start.
+module {0}_array #(
+  parameter HEIGHT = {3},
+  parameter WIDTH = {4},
+  parameter PERIODIC = {5},
+  parameter [HEIGHT*WIDTH*{1}-1:0] START = {6}
+) (
+  input wire clk,
+  input wire load,
+  input wire [HEIGHT*WIDTH*{1}-1:0] data,
+  output reg [HEIGHT*WIDTH*{1}-1:0] state
+);
+  wire [HEIGHT*WIDTH*{1}-1:0] next;
+  genvar y, x;
+  generate
+    for (y = 0; y < HEIGHT; y = y + 1) begin : row
+      for (x = 0; x < WIDTH; x = x + 1) begin : column
+        wire [{2}:0] patch;
+{8}        wire [{1}-1:0] after;
+        {0} cell_logic (
+{7}
+        );
+        assign next[(y * WIDTH + x) * {1} +: {1}] = after;
+      end
+    end
+  endgenerate
+  initial state = START;
+  always @(posedge clk) state <= load ? data : next;
+endmodule
+)",
+                     name, n.outputs.size(), n.inputs.size() - 1, options.height, options.width,
+                     options.periodic ? 1 : 0, options.start ? hexadecimal(flat(*options.start)) : "0",
+                     connections(n, "patch", "after", "          "), places);
+}
+
+}  // namespace
+
+std::string export_verilog(const Netlist& n, const ExportOptions& options) {
+  if (n.inputs.empty() || n.outputs.empty()) return "// a circuit without inputs or outputs\n";
+  const std::string name = identifier(n.name);
+  const NetlistCounts counts = count_netlist(n);
+  std::string text = fmt::format("// {}: {} gates, depth {}.\n", comment_text(n.name), counts.gates(), counts.depth);
+  text += combinational(n, name);
+  if (is_cell(n)) text += array(n, name, options);
+  return text;
+}
+
+// A self-checking testbench: golden vectors for the circuit and, for a cell, the model's own board as far as it was
+// trained, and golden boards for both boundaries.
+namespace {
 
 std::string vectors(const Netlist& n, const ExportOptions& options) {
   const Random random(options.test_seed, Purpose::kData);
@@ -126,6 +175,42 @@ std::string boards(const Netlist& n, const ExportOptions& options, bool periodic
   return text;
 }
 
+// The model's own board, or the upper left of it where it is too large for a simulator of events.
+Board own_board(const ExportOptions& options) {
+  constexpr std::size_t kMaxSide = 20;
+  const Board& start = *options.start;
+  Board part(std::min(start.height(), kMaxSide), std::min(start.width(), kMaxSide), start.channels());
+  for (std::size_t y = 0; y < part.height(); ++y)
+    for (std::size_t x = 0; x < part.width(); ++x)
+      for (int c = 0; c < part.channels(); ++c) part.set(y, x, c, start.get(y, x, c));
+  return part;
+}
+
+std::string own_instance(const Board& start, const std::string& name, const ExportOptions& options) {
+  const std::vector<bool> bits = flat(start);
+  // As it comes, without a parameter set, where it is whole.
+  const std::string parameters =
+      start == *options.start
+          ? ""
+          : fmt::format(" #(.HEIGHT({}), .WIDTH({}), .START({}))", start.height(), start.width(), hexadecimal(bits));
+  return fmt::format(
+      "  integer step;\n  reg own_clk;\n  wire [{0}:0] own_state;\n"
+      "  {1}_array{2} own (.clk(own_clk), .load(1'b0), .data({3}'b0), .state(own_state));\n",
+      bits.size() - 1, name, parameters, bits.size());
+}
+
+std::string own_run(Board board, const Netlist& n, const ExportOptions& options) {
+  constexpr int kMaxSteps = 64;
+  const int steps = std::min(options.steps, kMaxSteps);
+  SimulatorOptions simulation;
+  simulation.periodic = options.periodic;
+  Simulator(n, board.height(), board.width(), simulation).run(board, static_cast<std::uint64_t>(steps), ThreadPool(1));
+  return fmt::format(
+      "    own_clk = 0;\n    for (step = 0; step < {0}; step = step + 1) begin #1 own_clk = 1; #1 own_clk = 0; end\n"
+      "    if (own_state !== {1}) begin errors = errors + 1; $display(\"FAIL the model's own board, step {0}\"); end\n",
+      steps, hexadecimal(flat(board)));
+}
+
 }  // namespace
 
 std::string export_verilog_testbench(const Netlist& n, const ExportOptions& options) {
@@ -134,9 +219,10 @@ std::string export_verilog_testbench(const Netlist& n, const ExportOptions& opti
   const std::size_t I = n.inputs.size(), O = n.outputs.size();
   std::string text = fmt::format(
       "`timescale 1ns / 1ns\nmodule {0}_testbench;\n  integer errors;\n  reg [{1}:0] in;\n  wire [{2}:0] out;\n"
-      "  {0} circuit (.in(in), .out(out));\n",
-      name, I - 1, O - 1);
+      "  {0} circuit (\n{3}\n  );\n",
+      name, I - 1, O - 1, connections(n, "in", "out", "    "));
   if (is_cell(n)) {
+    if (options.start) text += own_instance(own_board(options), name, options);
     text += fmt::format(
         "  reg clk, load;\n  reg [{}:0] data;\n",
         static_cast<std::size_t>(options.test_height) * static_cast<std::size_t>(options.test_width) * O - 1);
@@ -156,6 +242,7 @@ std::string export_verilog_testbench(const Netlist& n, const ExportOptions& opti
   text += vectors(n, options);
   if (is_cell(n)) {
     text += "    clk = 0;\n";
+    if (options.start) text += own_run(own_board(options), n, options);
     for (const bool periodic : {true, false}) text += boards(n, options, periodic);
   }
   text +=

@@ -12,8 +12,9 @@ namespace espalier {
 struct CSource {
   std::string header, source;
 };
-CSource export_c(const Netlist& netlist, const std::string& header_name);
-std::string export_javascript(const Netlist& netlist);
+// Of the options: the board.
+CSource export_c(const Netlist& netlist, const std::string& header_name, const ExportOptions& options = {});
+std::string export_javascript(const Netlist& netlist, const ExportOptions& options = {});
 
 // Of the options: the board and the test.
 std::string export_verilog(const Netlist& netlist, const ExportOptions& options = {});
@@ -21,8 +22,9 @@ std::string export_verilog(const Netlist& netlist, const ExportOptions& options 
 std::string export_verilog_testbench(const Netlist& netlist, const ExportOptions& options = {});
 
 std::string export_blif(const Netlist& netlist);
-std::string export_aiger_ascii(const Netlist& netlist);
-std::string export_aiger_binary(const Netlist& netlist);
+// The last `latches` inputs are latches that begin as 0, the last outputs as many what they become.
+std::string export_aiger_ascii(const Netlist& netlist, std::size_t latches = 0);
+std::string export_aiger_binary(const Netlist& netlist, std::size_t latches = 0);
 std::string export_dot(const Netlist& netlist);
 std::string draw_svg(const Netlist& netlist);
 std::string export_json(const Netlist& netlist);

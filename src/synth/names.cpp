@@ -55,6 +55,28 @@ std::string line_name(std::string_view name) {
   return result.empty() ? "_" : result;
 }
 
+std::string UniqueNames::take(const std::string& wanted) {
+  std::string name = wanted;
+  for (int i = 1; !taken_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
+  return name;
+}
+
+PortNames::PortNames(const Netlist& n) {
+  for (const std::string& input : n.inputs) inputs.push_back(taken.take(line_name(input)));
+  for (const NetlistOutput& output : n.outputs) outputs.push_back(taken.take(line_name(output.name)));
+}
+
+std::string verilog_name(std::string_view name) {
+  if (identifier(name) == name) return std::string(name);
+  std::string escaped = "\\";
+  // What begins a macro or a comment does so in some tools even here.
+  for (const char c : name) {
+    const bool trouble = c == '`' || c == '*' || c == '"' || (c == '/' && escaped.back() == '/');
+    escaped += c > ' ' && c < 127 && !trouble ? c : '_';
+  }
+  return escaped + " ";  // a blank ends it
+}
+
 std::string shown_name(std::string_view name) {
   constexpr std::size_t kMost = 60;
   std::string result;

@@ -1,8 +1,10 @@
 // What the exports share: identifiers that every language accepts, and gates as expressions.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "espalier/netlist.hpp"
 
@@ -13,6 +15,22 @@ namespace espalier {
 std::string identifier(std::string_view name);
 // Without blanks or control characters, which would end a name in line formats.
 std::string line_name(std::string_view name);
+// Names that must all differ: one that is taken gets a number.
+class UniqueNames {
+ public:
+  std::string take(const std::string& wanted);
+
+ private:
+  std::set<std::string> taken_;
+};
+// The names of a circuit's inputs and outputs as every format writes them: line names that all differ.
+struct PortNames {
+  explicit PortNames(const Netlist& netlist);
+  std::vector<std::string> inputs, outputs;
+  UniqueNames taken;  // for inner nets
+};
+// A port or net in Verilog: as it is, or as an escaped identifier, which reads as the same name.
+std::string verilog_name(std::string_view name);
 // A name out of a file for a message: short, one line, printable.
 std::string shown_name(std::string_view name);
 // Text for a comment: one line in any language, and no end of a block comment.

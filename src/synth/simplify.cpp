@@ -46,10 +46,10 @@ class Simplifier {
  private:
   void note(const char* name) {
     const NetlistCounts counts = count_netlist(best_);
-    if (!report_.steps.empty() && report_.steps.back().gates == counts.raw &&
+    if (!report_.steps.empty() && report_.steps.back().gates == counts.gates() &&
         report_.steps.back().active == counts.active && report_.steps.back().depth == counts.depth)
       return;
-    report_.steps.push_back({name, counts.raw, counts.active, counts.depth});
+    report_.steps.push_back({name, counts.gates(), counts.active, counts.depth});
   }
 
   Netlist best_;
@@ -186,12 +186,17 @@ Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, Simplif
     }
     if (work.best().gates.size() == before) break;
   }
+  if (options.search) {
+    work.apply("search", [&](const Netlist& n) { return search_smaller(n, options.search); });
+    work.tidy(options.max_rounds);
+  }
   if (!options.with_abc) return work.take();
   SimplifyOptions after = options;
+  after.search = 0;
   after.with_abc = false;
   Netlist best = rewrite_with_abc(work.best(), netlist, after, told.abc);
   const NetlistCounts counts = count_netlist(best);
-  told.steps.push_back({"abc", counts.raw, counts.active, counts.depth});
+  told.steps.push_back({"abc", counts.gates(), counts.active, counts.depth});
   return best;
 }
 

@@ -262,6 +262,14 @@ VerifyReport verify(const Netlist& first, const Netlist& second, const VerifyOpt
   return report;
 }
 
+std::string order_warning(const VerifyReport& report) {
+  if (report.inputs_by_name && report.outputs_by_name) return {};
+  const char* what = report.inputs_by_name ? "outputs" : report.outputs_by_name ? "inputs" : "inputs and outputs";
+  std::string text = fmt::format("the {} have other names in the two circuits and were matched by position", what);
+  if (report.verdict == VerifyReport::Verdict::kDifferent) text += "; their order may be all that differs";
+  return text;
+}
+
 std::string describe(const VerifyReport& report, const Netlist& first) {
   const auto matched = [](bool by_name) { return by_name ? "name" : "position"; };
   std::string text;

@@ -192,6 +192,7 @@ struct Preset {
   // Our recipe; see docs/experiments.md for what each part did.
   std::uint64_t train_steps = 500, eval_every = 5, seeds = 1;
   LatticeRecipe recipe = {};
+  std::uint64_t refine = 1'000'000;
 };
 
 template <class Options>
@@ -205,6 +206,7 @@ Task make_task(const Preset& p, Options options) {
   layers.at("update").set_text(p.update);
   options.lattice.rollout = {p.batch, p.height, p.width, p.steps, p.fire_rate};
   options.lattice.recipe = p.recipe;
+  options.lattice.refine = p.refine;
   Task task{p.name, p.summary, {}, p.seeds, std::make_shared<Options>(std::move(options))};
   task.train.steps = p.train_steps;
   task.train.eval_every = p.eval_every;
@@ -268,7 +270,8 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
                              .kernels = 4,
                              .update = "32x4,16,8,4",
                              .train_steps = 1500,
-                             .recipe = {.start_logit = 5}},
+                             .recipe = {.start_logit = 5},
+                             .refine = 0},
                             CheckerboardOptions()));
   tasks.push_back(make_task({.name = "checkerboard-async",
                              .summary = "the same while cells update at random times",

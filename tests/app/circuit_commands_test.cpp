@@ -1,4 +1,5 @@
 // The commands circuit, export and verify as a user runs them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +53,9 @@ TEST_F(CircuitCommands, CircuitCountsBeforeAndAfterEveryPass) {
   const Ran ran = espalier("circuit " + raw_ + " --json");
   EXPECT_EQ(ran.code, 0);
   const Json j = Json::parse(ran.output);
-  EXPECT_EQ(j["raw"]["gates"], 159);
+  EXPECT_EQ(j["raw"]["gates"], 154);  // constants are none
+  EXPECT_EQ(j["raw"]["constants"], 5);
+  EXPECT_EQ(j["as"], "as given");
   EXPECT_LE(j["simplified"]["gates"], 60);
   EXPECT_EQ(j["passes"].front()["gates"], j["raw"]["gates"]);
   EXPECT_EQ(j["passes"].back()["gates"], j["simplified"]["gates"]);
@@ -182,10 +185,10 @@ TEST_F(FakeAbc, DiesWithTheProgramAndLeavesNothing) {
 
 TEST_F(CircuitCommands, VerifyShowsADifferenceThatIsReal) {
   const Ran text = espalier("verify " + raw_ + " " + broken_);
-  EXPECT_EQ(text.code, 1);
+  EXPECT_EQ(text.code, 4);
   EXPECT_THAT(text.output, HasSubstr("different: output next0"));
   const Ran ran = espalier("verify --json " + raw_ + " " + broken_);
-  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.code, 4);
   const Json j = Json::parse(ran.output);
   EXPECT_EQ(j["verdict"], "different");
   const Json& e = j["counter_example"];
@@ -193,6 +196,63 @@ TEST_F(CircuitCommands, VerifyShowsADifferenceThatIsReal) {
   for (int p = 0; p < 9; ++p) patch.push_back(e["inputs"][fmt::format("p{}c0", p)] == 1);
   EXPECT_EQ(e["first"] == 1, test::conway(patch));
   EXPECT_NE(e["first"], e["second"]);
+}
+
+TEST_F(CircuitCommands, VerifyWarnsWhenOnlyTheOrderOfPortsMayDiffer) {
+  const auto and_not = [&](const std::string& file, const char* a, const char* b, const char* row) {
+    test::write_file(folder_ / file,
+                     fmt::format(".model m\n.inputs {} {}\n.outputs y\n.names {} {} y\n{} 1\n.end\n", a, b, a, b, row));
+    return folder_ / file;
+  };
+  const std::string first = and_not("first.blif", "a", "b", "10"), same = and_not("same.blif", "b", "a", "01"),
+                    other = and_not("other.blif", "x", "y0", "01");
+  EXPECT_EQ(espalier("verify " + first + " " + same).code, 0);  // by name
+  const Ran ran = espalier("verify " + first + " " + other);
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_THAT(ran.output, HasSubstr("warning: the inputs have other names"));
+  EXPECT_THAT(ran.output, HasSubstr("their order may be all that differs"));
+  EXPECT_EQ(espalier("verify " + first + " " + (folder_ / "none.blif")).code, 1);
+}
+
+TEST_F(CircuitCommands, NamesOfPortsAreTheSameInEveryFormatAndToEveryTool) {
+  test::write_file(folder_ / "given.blif",
+                   ".model given\n.inputs sel wire d[0] d[1]\n.outputs q.1 unused\n.names sel wire d[0] d[1] q.1\n"
+                   "1-1- 1\n0--1 1\n-11- 1\n.names unused\n.end\n");
+  for (const auto& [format, file] : {std::pair{"verilog", "g.v"}, std::pair{"blif", "g.blif"},
+                                     std::pair{"aiger-binary", "g.aig"}, std::pair{"js", "g.mjs"}}) {
+    const Ran ran = espalier("export " + (folder_ / "given.blif") + " --to " + format + " -o " + (folder_ / file));
+    ASSERT_EQ(ran.code, 0) << ran.output;
+  }
+  const Ran yosys =
+      test::run("cd " + folder_.path() +
+                " && yosys -q -p 'read_verilog g.v; hierarchy -top given; proc; techmap; abc -g AND; clean -purge; "
+                "write_blif yosys.blif'");
+  ASSERT_EQ(yosys.code, 0) << yosys.output;
+  // Without -n abc matches ports by name.
+  for (const char* pair : {"given.blif g.blif", "given.blif g.aig", "given.blif yosys.blif", "g.aig yosys.blif"}) {
+    const Ran abc = test::run("cd " + folder_.path() + " && berkeley-abc -c 'cec " + pair + "'");
+    EXPECT_THAT(abc.output, HasSubstr("are equivalent")) << pair << abc.output;
+    EXPECT_THAT(abc.output, testing::Not(HasSubstr("order"))) << pair << abc.output;
+  }
+  const Ran verified = espalier("verify " + (folder_ / "given.blif") + " " + (folder_ / "yosys.blif"));
+  EXPECT_THAT(verified.output, HasSubstr("inputs matched by name, outputs by name"));
+  EXPECT_EQ(test::run("cd " + folder_.path() +
+                      " && node -e \"import('./g.mjs').then(m => console.log(m.inputNames.join(), "
+                      "m.outputNames.join()))\"")
+                .output,
+            "sel,wire,d[0],d[1] q.1,unused\n");
+}
+
+TEST_F(CircuitCommands, BlifGivesAbcAsManyAndsAsAiger) {
+  for (const auto& [format, file] : {std::pair{"blif", "l.blif"}, std::pair{"aiger-binary", "l.aig"}})
+    ASSERT_EQ(espalier("export " + raw_ + " --to " + format + " -o " + (folder_ / file)).code, 0);
+  const auto ands = [&](const std::string& file) {
+    const std::string said = test::run("berkeley-abc -c 'read " + (folder_ / file) + "; strash; print_stats'").output;
+    const std::size_t at = said.find("and =");
+    return at == std::string::npos ? -1 : std::atoi(said.c_str() + at + 5);
+  };
+  EXPECT_GT(ands("l.aig"), 10);
+  EXPECT_LE(ands("l.blif"), ands("l.aig"));
 }
 
 TEST_F(CircuitCommands, BadInputIsOneClearLine) {

@@ -208,5 +208,21 @@ TEST(Train, ALossThatIsNotFiniteStopsAndKeepsTheLastGoodCheckpoint) {
   expect_one_line(run({"train", "--resume", out, "--quiet"}), 1, {"expected a finite number"});
 }
 
+TEST(Train, PicturesOfARunSayWhatTheyShow) {
+  TempFolder folder;
+  const std::string out = folder / "run";
+  ASSERT_EQ(
+      run({"train", "checkerboard-small", "--train-steps", "20", "--seed", "1", "--quiet", "--out", out}).exit_code, 0);
+  const std::string loss = text_of(out + "/loss.svg"), gates = text_of(out + "/gates.svg"),
+                    growth = text_of(out + "/growth.gif");
+  EXPECT_NE(loss.find("squared error per board"), std::string::npos);
+  EXPECT_EQ(loss.find("<rect x="), std::string::npos);  // no box over the curves
+  EXPECT_NE(gates.find("that are wires (A, B)"), std::string::npos);
+  EXPECT_EQ(gates.find(">B<"), std::string::npos);
+  // 8 cells of 40 pixels, and below them the strip that marks the trained step.
+  ASSERT_GT(growth.size(), 10u);
+  EXPECT_EQ(static_cast<unsigned char>(growth[8]) + 256 * static_cast<unsigned char>(growth[9]), 330);
+}
+
 }  // namespace
 }  // namespace espalier

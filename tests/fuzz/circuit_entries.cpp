@@ -38,7 +38,7 @@ void round_trip(std::span<const std::byte> bytes, Read read, Write write) {
   }
   check_netlist(n, "what was read");
   if (n.nets() > 20'000) return;  // large ones only cost time
-  const Netlist again = read(write(n), "our own output");
+  const Netlist again = read(write(n, {}), "our own output");
   expect(again.inputs.size() == n.inputs.size() && again.outputs.size() == n.outputs.size(),
          "a netlist keeps its shape");
   expect(sampled(again) == sampled(n), "a netlist keeps its function");

@@ -32,7 +32,8 @@ inline RunConfig small_picture(const TempFolder& folder, std::uint64_t seeds = 1
                                            {"gumbel-final", "0"},
                                            {"straight-from", "1"},
                                            {"temperature-final", "1"},
-                                           {"start-logit", "10"}});
+                                           {"start-logit", "10"},
+                                           {"refine", "0"}});
   config.seeds = seeds;
   return config;
 }

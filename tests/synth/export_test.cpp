@@ -263,6 +263,33 @@ TEST(Export, GraphvizDrawsTheCircuit) {
   }
 }
 
+TEST(Export, DrawingsMarkAnInvertedOperandByABubbleAndSayWhatItMeans) {
+  for (const auto& [gate, bubbles] :
+       {std::pair{Gate::kAnd, 0}, std::pair{Gate::kAAndNotB, 1}, std::pair{Gate::kNotAOrB, 1},
+        std::pair{Gate::kXnor, 0}, std::pair{Gate::kNor, 0}}) {
+    Netlist n;
+    n.add_input("a");
+    n.add_input("b");
+    n.add_output("y", n.add_gate(gate, 0, 1));
+    const std::string dot = export_dot(n);
+    EXPECT_EQ(dot.find("dashed"), std::string::npos);
+    EXPECT_EQ(dot.find("arrowhead=odot") != std::string::npos, bubbles == 1) << kGateNames[gate_bits(gate)];
+    EXPECT_EQ(dot.find("n0 -> n2 [arrowhead=odot") != std::string::npos, gate == Gate::kNotAOrB);
+    EXPECT_NE(dot.find("1 gates, depth 1. A bubble where a line enters a gate"), std::string::npos);
+  }
+}
+
+TEST(Export, LargeDrawingsAreNoStrip) {
+  const Netlist n = test::layered_netlist(3, 60, 60, 5, 20);
+  ASSERT_GT(n.gates.size(), 250u);
+  const TempFolder folder;
+  write_file(folder.path() + "/large.dot", export_dot(n));
+  const auto drawn = run("dot -Tplain " + folder.path() + "/large.dot");
+  double scale = 0, width = 0, height = 0;
+  ASSERT_EQ(std::sscanf(drawn.output.c_str(), "graph %lf %lf %lf", &scale, &width, &height), 3) << drawn.output;
+  EXPECT_LT(height / width, 5);
+}
+
 TEST(Export, EveryFormatThatIsReadBackIsProvedEqual) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const Netlist n = test::random_netlist(seed, 1 + static_cast<int>(seed % 13), static_cast<int>(seed * 5),

@@ -158,6 +158,13 @@ class CheckerboardGoal : public LatticeGoal {
   BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed) const override {
     return noise(channels, height, width, seed);
   }
+  Board target(const RolloutOptions&, int height, int width) const override {
+    Board board(height, width, 1);
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) board.set(y, x, 0, checker(y, x));
+    return board;
+  }
+  int tile() const override { return 4; }
   // Twice the trained steps show that it stays.
   View view(const RolloutOptions& r) const override {
     return {r.height, r.width, 2 * static_cast<std::uint64_t>(r.steps)};
@@ -167,15 +174,14 @@ class CheckerboardGoal : public LatticeGoal {
                             const ThreadPool& pool) const override {
     const int height = 4 * model.rollout().height, width = 4 * model.rollout().width;
     const auto steps = 4 * static_cast<std::uint64_t>(model.rollout().steps);
-    TrialStage stage{Board(height, width, model.channels()), {}, 1};
+    TrialStage stage{Board(height, width, model.channels()), target(model.rollout(), height, width)};
     stage.start.randomize(options.seed);
-    for (int y = 0; y < height; ++y)
-      for (int x = 0; x < width; ++x) stage.target.push_back(checker(y, x));
     const TrialRunner runner(model, options, pool);
     std::vector<Trial> trials{runner.undisturbed("larger", stage, steps)};
     runner.add_damage_trials(trials, stage, steps);
     return trials;
   }
+  std::vector<std::string> demands() const override { return {"larger", "dead square", "healing"}; }
   void save(SafetensorsFile&) const override {}
 };
 
@@ -229,6 +235,19 @@ class PictureGoal : public LatticeGoal {
       for (int c = 0; c < channels; ++c) state.at(c, y, x) = 1;
     return state;
   }
+  bool one_start() const override { return true; }
+  // In the middle of the board.
+  Board target(const RolloutOptions&, int height, int width) const override {
+    if (height < target_.height || width < target_.width)
+      fail("picture", fmt::format("a board of {} x {}", height, width),
+           fmt::format("at least {} x {}, the picture's size", target_.height, target_.width));
+    Board board(height, width, target_.channels);
+    const int top = (height - target_.height) / 2, left = (width - target_.width) / 2;
+    for (int c = 0; c < target_.channels; ++c)
+      for (int y = 0; y < target_.height; ++y)
+        for (int x = 0; x < target_.width; ++x) board.set(top + y, left + x, c, target_.at(c, y, x));
+    return board;
+  }
   // It is judged after its trained steps and need not last.
   View view(const RolloutOptions& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
 
@@ -242,6 +261,11 @@ class PictureGoal : public LatticeGoal {
     return trials;
   }
 
+  // What grows from a cell does so on any board; what grows from the rim does not.
+  std::vector<std::string> demands() const override {
+    return seed_row_ < 0 ? std::vector<std::string>() : std::vector<std::string>{"double"};
+  }
+
   void save(SafetensorsFile& file) const override {
     file.metadata["target"] = format_pattern(target_);
     file.metadata["goal.seed-row"] = std::to_string(seed_row_);
@@ -252,17 +276,11 @@ class PictureGoal : public LatticeGoal {
   // The picture in the middle of a larger board.
   TrialStage stage(const LatticeModel& model, int factor) const {
     const int h = target_.height * factor, w = target_.width * factor;
-    const int top = (h - target_.height) / 2, left = (w - target_.width) / 2;
-    TrialStage stage{Board(h, w, model.channels()), {}, target_.channels};
+    TrialStage stage{Board(h, w, model.channels()), target(model.rollout(), h, w)};
     const BoardState start = model.start(h, w, 0);
     for (int c = 0; c < model.channels(); ++c)
       for (int y = 0; y < h; ++y)
         for (int x = 0; x < w; ++x) stage.start.set(y, x, c, start.at(c, y, x) > 0.5f);
-    stage.target.assign(static_cast<std::size_t>(h) * w * target_.channels, 0);
-    for (int c = 0; c < target_.channels; ++c)
-      for (int y = 0; y < target_.height; ++y)
-        for (int x = 0; x < target_.width; ++x)
-          stage.target[(static_cast<std::size_t>(c) * h + top + y) * w + left + x] = target_.at(c, y, x);
     return stage;
   }
 
@@ -433,6 +451,10 @@ std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_
 }
 std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validation_fraction) {
   return std::make_shared<BoardsGoal>(std::move(pairs), validation_fraction);
+}
+
+Board LatticeGoal::target(const RolloutOptions&, int, int) const {
+  fail("target", "a model of " + name(), "one that has one board as its target, a checkerboard or a picture");
 }
 
 std::shared_ptr<const LatticeGoal> LatticeGoal::load(const SafetensorsFile& file) {

@@ -64,6 +64,10 @@ class LatticeGoal {
   // Where a run starts, on a board of any size; `trained` is the rollout of the training.
   virtual BoardState start(const RolloutOptions& trained, int channels, int height, int width,
                            std::uint64_t seed) const = 0;
+  // What the loss channels are to become on a board of that size; an Error where no one board is wanted.
+  virtual Board target(const RolloutOptions& trained, int height, int width) const;
+  virtual int tile() const { return 0; }            // after how many cells the target repeats itself; 0: it does not
+  virtual bool one_start() const { return false; }  // the task has one start, and others do not count
   // The board and the number of steps on which it is best looked at.
   struct View {
     int height, width;
@@ -73,6 +77,9 @@ class LatticeGoal {
   // Beyond the validation, which every model gets.
   virtual std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
                                     const ThreadPool& pool) const = 0;
+
+  // Names of trials that a model without wrong bits should pass, too: the search goes on for them.
+  virtual std::vector<std::string> demands() const { return {}; }
 
   virtual void save(SafetensorsFile& file) const = 0;
   static std::shared_ptr<const LatticeGoal> load(const SafetensorsFile& file);

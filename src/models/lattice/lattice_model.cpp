@@ -9,6 +9,7 @@
 #include "espalier/error.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/synth.hpp"
+#include "netlist/cell.hpp"
 
 namespace espalier {
 namespace {
@@ -72,6 +73,35 @@ Stored read_options_1(const SafetensorsFile& file, const std::string& name) {
   return stored;
 }
 
+// A refined cell: [gates][3], type and what it reads; and the net of each output.
+constexpr const char *kCellGates = "cell.gates", *kCellOutputs = "cell.outputs";
+
+Netlist read_cell(const SafetensorsFile& file, int channels) {
+  const std::vector<std::int32_t> gates = file.ints(kCellGates), outputs = file.ints(kCellOutputs);
+  Netlist cell = empty_cell(channels);
+  if (gates.size() % 3 || outputs.size() != static_cast<std::size_t>(channels))
+    fail("load model", fmt::format("a cell of {} numbers and {} outputs", gates.size(), outputs.size()),
+         fmt::format("three numbers for each gate and {} outputs", channels));
+  for (std::size_t i = 0; i < gates.size(); i += 3) {
+    if (gates[i] < 0 || gates[i] >= kGates) fail("load model", fmt::format("a gate of type {}", gates[i]), "0 to 15");
+    cell.gates.push_back({static_cast<Gate>(gates[i]), static_cast<Net>(gates[i + 1]), static_cast<Net>(gates[i + 2])});
+  }
+  for (std::size_t c = 0; c < outputs.size(); ++c)
+    cell.outputs.push_back({fmt::format("next{}", c), static_cast<Net>(outputs[c])});
+  check_netlist(cell, "load model");
+  return cell;
+}
+
+void add_cell(SafetensorsFile& file, const Netlist& cell) {
+  std::vector<std::int32_t> gates, outputs;
+  for (const NetlistGate& g : cell.gates)
+    gates.insert(gates.end(),
+                 {static_cast<std::int32_t>(g.gate), static_cast<std::int32_t>(g.a), static_cast<std::int32_t>(g.b)});
+  for (const NetlistOutput& output : cell.outputs) outputs.push_back(static_cast<std::int32_t>(output.net));
+  file.add(kCellGates, {cell.gates.size(), 3}, std::span<const std::int32_t>(gates));
+  file.add(kCellOutputs, {outputs.size()}, std::span<const std::int32_t>(outputs));
+}
+
 }  // namespace
 
 LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, std::shared_ptr<const LatticeGoal> goal,
@@ -93,8 +123,10 @@ std::unique_ptr<LatticeModel> LatticeModel::load(const SafetensorsFile& file, co
   Parameters parameters;
   automaton.add_parameters(parameters, 0);
   load_parameters(parameters, file);
-  return std::make_unique<LatticeModel>(std::move(automaton), stored.rollout, stored.goal, parameters.values(),
-                                        stored.seed);
+  auto model = std::make_unique<LatticeModel>(std::move(automaton), stored.rollout, stored.goal, parameters.values(),
+                                              stored.seed);
+  if (!file.tensors.contains(kCellGates)) return model;
+  return model->refined(read_cell(file, shape.channels));
 }
 
 void LatticeModel::describe(SafetensorsFile& file) const {
@@ -114,11 +146,25 @@ void LatticeModel::describe(SafetensorsFile& file) const {
     add(fmt::format("wiring.perceive.{}", l), automaton_.perceive().layers()[l]);
   for (std::size_t l = 0; l < automaton_.update().layers().size(); ++l)
     add(fmt::format("wiring.update.{}", l), automaton_.update().layers()[l]);
+  if (cell_) add_cell(file, *cell_);
+}
+
+std::unique_ptr<LatticeModel> LatticeModel::refined(Netlist cell) const {
+  if (cell_channels(cell) != channels())
+    fail("refined model", fmt::format("a cell of {} channels", cell_channels(cell)), std::to_string(channels()));
+  auto model = std::make_unique<LatticeModel>(automaton_, rollout_, goal_, parameters_.values(), seed_);
+  model->cell_ = std::move(cell);
+  return model;
 }
 
 Facts LatticeModel::facts() const {
   const GateCounts counts = count_gates(parameters_.values());
   const auto whole = [](auto n) { return static_cast<std::int64_t>(n); };
+  if (cell_) {
+    const NetlistCounts cell = count_netlist(*cell_);
+    return {{"learned", goal_->name()},           {"channels", whole(channels())},           {"gates", whole(cell.raw)},
+            {"active_gates", whole(cell.active)}, {"live_gates", whole(live_gates(*cell_))}, {"refined", true}};
+  }
   return {{"learned", goal_->name()},
           {"channels", whole(channels())},
           {"gates", whole(counts.raw)},
@@ -130,7 +176,7 @@ long live_gates(const Netlist& cell) {
   return std::ranges::count_if(cell.gates, [](const NetlistGate& g) { return !is_constant(g.gate); });
 }
 
-Netlist LatticeModel::raw_cell() const { return harden(automaton_, parameters_.values()); }
+Netlist LatticeModel::raw_cell() const { return cell_ ? *cell_ : harden(automaton_, parameters_.values()); }
 
 Netlist LatticeModel::quick_cell() const {
   SimplifyOptions options;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/image.hpp"
@@ -36,7 +37,12 @@ class LatticeModel : public Model {
   bool periodic() const { return automaton_.options().boundary == Boundary::kPeriodic; }
   int channels() const { return automaton_.options().channels; }
 
-  // The hardened cell, every gate as trained.
+  // This model with another circuit in its cells: what search made of the hardened one. The weights stay those that it
+  // was made from; they no longer compute what the cells do.
+  std::unique_ptr<LatticeModel> refined(Netlist cell) const;
+  bool is_refined() const { return cell_.has_value(); }
+
+  // The hardened cell, every gate as trained; or the refined one.
   Netlist raw_cell() const;
   // Wires bypassed, constants folded, dead gates dropped: quick, for simulation.
   Netlist quick_cell() const;
@@ -50,6 +56,7 @@ class LatticeModel : public Model {
   std::shared_ptr<const LatticeGoal> goal_;
   Parameters parameters_;
   std::uint64_t seed_;
+  std::optional<Netlist> cell_;  // of a refined model
 };
 
 // Runs a model step by step: hard (the circuit) or soft (gates as trained), behind one interface. Damage and

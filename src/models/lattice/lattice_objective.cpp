@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "espalier/error.hpp"
 #include "models/lattice/automaton_reference.hpp"
+#include "models/lattice/refine_model.hpp"
 
 namespace espalier {
 namespace {
@@ -73,6 +74,8 @@ Fields fields_of(LatticeOptions& o) {
   Fields f = fields_of(o.automaton);
   f.append(fields_of(o.rollout));
   f.append(fields_of(o.recipe));
+  f.add("refine", o.refine, "mutants of the best circuit to try when training has not solved the task; 0 = none", 0,
+        1e15);
   f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
   return f;
 }
@@ -149,17 +152,46 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
   return loss;
 }
 
-Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
-  const Netlist cell = harden_folded(automaton_, parameters_.values());
+Evaluation LatticeObjective::judge(const Netlist& cell, const ThreadPool& pool) const {
   const BitScore score =
       validate(cell, data_, options_.rollout.steps, options_.automaton.boundary == Boundary::kPeriodic,
                validation_fire_ ? &*validation_fire_ : nullptr, pool);
+  return {score.fraction, score.all, score.wrong_per_board};
+}
+
+Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
+  const Netlist cell = harden_folded(automaton_, parameters_.values());
+  Evaluation result = judge(cell, pool);
   const GateCounts counts = count_gates(parameters_.values());
-  return {
-      score.fraction,
-      score.all,
-      score.wrong_per_board,
-      {{"active_gates", static_cast<double>(counts.active)}, {"live_gates", static_cast<double>(live_gates(cell))}}};
+  result.extra = {{"active_gates", static_cast<double>(counts.active)},
+                  {"live_gates", static_cast<double>(live_gates(cell))}};
+  return result;
+}
+
+class LatticeObjective::Search : public Refinement {
+ public:
+  Search(const LatticeObjective& objective, const LatticeModel& best, const ThreadPool& pool)
+      : objective_(objective),
+        refiner_(best, {.seed = objective.seed_, .evaluations = objective.options_.refine}, pool) {}
+  bool step(const ThreadPool& pool) override {
+    if (refiner_.search().ended()) return false;
+    refiner_.search().step(pool);
+    return true;
+  }
+  std::unique_ptr<Model> model() const override { return refiner_.best(); }
+  Evaluation evaluate(const ThreadPool& pool) const override {
+    return objective_.judge(refiner_.best()->quick_cell(), pool);
+  }
+  std::map<std::string, std::string> notes() const override { return refiner_.notes(); }
+
+ private:
+  const LatticeObjective& objective_;
+  ModelRefiner refiner_;
+};
+
+std::unique_ptr<Refinement> LatticeObjective::refine(const Model& best, const ThreadPool& pool) const {
+  if (!options_.refine) return nullptr;
+  return std::make_unique<Search>(*this, dynamic_cast<const LatticeModel&>(best), pool);
 }
 
 std::unique_ptr<Model> LatticeObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {

@@ -29,7 +29,8 @@ struct LatticeOptions {
   AutomatonOptions automaton;
   RolloutOptions rollout;
   LatticeRecipe recipe;
-  bool reference = false;  // the plain sequential code instead of the fast one
+  std::uint64_t refine = 1'000'000;  // mutants of the best circuit that are tried when training has not solved the task
+  bool reference = false;            // the plain sequential code instead of the fast one
 };
 Fields fields_of(LatticeOptions& options);
 
@@ -42,6 +43,7 @@ class LatticeObjective : public Objective {
   Evaluation evaluate(const ThreadPool& pool) override;
   void begin_step(std::uint64_t step, double progress, double last_loss) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
+  std::unique_ptr<Refinement> refine(const Model& best, const ThreadPool& pool) const override;
   Facts report(const Model& best, const ThreadPool& pool) const override;
 
   const Automaton& automaton() const { return automaton_; }
@@ -49,6 +51,8 @@ class LatticeObjective : public Objective {
   const LatticeData& data() const { return data_; }
 
  private:
+  class Search;
+  Evaluation judge(const Netlist& cell, const ThreadPool& pool) const;
   double accumulate_reference(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases);
 
   LatticeOptions options_;

@@ -26,12 +26,12 @@ Trial TrialRunner::run(std::string name, std::string description, const TrialSta
   simulate.seed = options_.seed;
   Simulator(cell_, height, width, simulate).run(board, steps, pool_);
   long right = 0, total = 0;
-  for (int c = 0; c < stage.loss_channels; ++c)
+  for (int c = 0; c < stage.target.channels(); ++c)
     for (std::size_t y = 0; y < height; ++y)
       for (std::size_t x = 0; x < width; ++x) {
         if (unjudged && y - unjudged->top < unjudged->height && x - unjudged->left < unjudged->width) continue;
         ++total;
-        right += board.get(y, x, c) == (stage.target[(c * height + y) * width + x] != 0);
+        right += board.get(y, x, c) == stage.target.get(y, x, c);
       }
   return {std::move(name), std::move(description), static_cast<double>(right) / static_cast<double>(total),
           right == total};
@@ -89,9 +89,7 @@ std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options
   const LatticeData data = m.goal().data(r, m.channels(), m.seed());
   std::optional<BoardBatch> fire;
   if (r.fire_rate < 1) fire = draw_fire(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFireStep);
-  const BitScore score =
-      validate(harden_folded(m.automaton(), m.parameters().values()), data, r.steps,
-               m.automaton().options().boundary == Boundary::kPeriodic, fire ? &*fire : nullptr, pool);
+  const BitScore score = validate(m.quick_cell(), data, r.steps, m.periodic(), fire ? &*fire : nullptr, pool);
   std::vector<Trial> trials{
       {"validation",
        fmt::format("{} boards of {} x {}, {} steps", data.validation.boards(), r.height, r.width, r.steps),

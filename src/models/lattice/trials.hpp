@@ -12,8 +12,7 @@ namespace espalier {
 // What a trial starts from and compares with, on a board of any size.
 struct TrialStage {
   Board start;
-  std::vector<std::uint8_t> target;  // [loss channel][y][x]
-  int loss_channels;
+  Board target;  // the loss channels
 };
 
 class TrialRunner {

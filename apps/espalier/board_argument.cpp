@@ -1,0 +1,40 @@
+#include "board_argument.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "command_line.hpp"
+
+namespace espalier::app {
+
+std::vector<long> numbers(const std::string& option, const std::string& text, char separator) {
+  std::vector<long> list;
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    const std::string part = text.substr(at, end - at);
+    char* stop = nullptr;
+    list.push_back(std::strtol(part.c_str(), &stop, 10));
+    if (part.empty() || *stop || list.back() < 0)
+      throw UsageError(option, fmt::format("got \"{}\", expected whole numbers separated by '{}'", text, separator));
+    at = end + 1;
+  }
+  return list;
+}
+
+BoardSize parse_board_size(const std::string& option, const std::string& text) {
+  const std::vector<long> list = numbers(option, text, 'x');
+  const long height = list[0], width = list.back();
+  if (list.size() > 2 || std::min(height, width) < 1 || std::max(height, width) > kMaxSide)
+    throw UsageError(option, fmt::format("got \"{}\", expected N or HxW with sides of 1 to {}", text, kMaxSide));
+  return {static_cast<int>(height), static_cast<int>(width)};
+}
+
+BoardSize board_size(const std::string& option, const std::string& text, const LatticeModel& model) {
+  if (!text.empty()) return parse_board_size(option, text);
+  const LatticeGoal::View view = model.goal().view(model.rollout());
+  return {view.height, view.width};
+}
+
+}  // namespace espalier::app

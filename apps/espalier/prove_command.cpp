@@ -1,0 +1,224 @@
+// espalier prove MODEL PROPERTY: theorems about whole boards, or a board that breaks them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/clock.hpp"
+#include "board_argument.hpp"
+#include "commands.hpp"
+#include "interrupt.hpp"
+#include "model_argument.hpp"
+#include "models/lattice/model_proof.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+
+namespace espalier::app {
+namespace {
+
+using Verdict = BoardProof::Verdict;
+
+constexpr double kPatience = 2;  // seconds without progress
+
+struct Options {
+  std::string model, property, period, size, png, proof, rule, damage = "4x4";
+  int steps = 0, round = 2;
+  double seconds = 0;
+  std::uint64_t seed = 1;
+  bool asynchronous = false, json = false, quiet = false;
+};
+
+const char* word(Verdict verdict) {
+  return verdict == Verdict::kProved ? "proved" : verdict == Verdict::kRefuted ? "refuted" : "undecided";
+}
+
+BoardState state_of(const Board& board) {
+  BoardState state(board.channels(), static_cast<int>(board.height()), static_cast<int>(board.width()));
+  for (int c = 0; c < state.channels; ++c)
+    for (int y = 0; y < state.height; ++y)
+      for (int x = 0; x < state.width; ++x) state.at(c, y, x) = board.get(y, x, c);
+  return state;
+}
+
+// The start (every channel, where they are few), what becomes of it, and what should: wrong cells are red.
+Image picture(const LatticeModel& model, const BoardCounterExample& example) {
+  const Board& target = example.target;
+  constexpr int kFewChannels = 16;
+  const auto scaled = [](const Image& image) {
+    return enlarge(image, std::max(1, 384 / std::max(image.width, image.height)));
+  };
+  const BoardState start = state_of(example.start);
+  Image end = view_board(model, state_of(example.end));
+  for (std::size_t y = 0; y < target.height(); ++y)
+    for (std::size_t x = 0; x < target.width(); ++x)
+      for (int c = 0; c < target.channels(); ++c)
+        if (example.end.get(y, x, c) != target.get(y, x, c))
+          end.set(static_cast<int>(y), static_cast<int>(x),
+                  target.get(y, x, c) ? Rgb{200, 30, 30} : Rgb{255, 140, 140});
+  const std::vector<Image> panels{
+      scaled(model.channels() > 1 && model.channels() <= kFewChannels ? view_channels(start)
+                                                                      : view_board(model, start)),
+      scaled(end), scaled(view_board(model, state_of(target)))};
+  constexpr int kGap = 12;
+  int width = kGap, height = 0;
+  for (const Image& panel : panels) width += panel.width + kGap, height = std::max(height, panel.height);
+  Image sheet(width, height + 2 * kGap, {60, 60, 90});
+  int left = kGap;
+  for (const Image& panel : panels) {
+    for (int y = 0; y < panel.height; ++y)
+      for (int x = 0; x < panel.width; ++x) sheet.set(kGap + y, left + x, panel.at(y, x));
+    left += panel.width + kGap;
+  }
+  return sheet;
+}
+
+void print_text(const LatticeModel& model, const BoardProof& proof, double seconds) {
+  fmt::print("{}: {}\n{}\n", word(proof.verdict), proof.claim, proof.how);
+  if (proof.unknown_bits)
+    fmt::print("2^{} boards; {} of {} channels matter\n", proof.unknown_bits, proof.needed_channels, model.channels());
+  if (proof.counter_example) {
+    const BoardCounterExample& e = *proof.counter_example;
+    fmt::print("a board, its visible channels:\n{}", draw_in_terminal(view_board(model, state_of(e.start))));
+    fmt::print("the same after {} steps, {} wrong, checked by simulation:\n{}", e.steps, e.wrong,
+               draw_in_terminal(view_board(model, state_of(e.end))));
+  }
+  fmt::print("{:.2f} s\n", seconds);
+}
+
+Json rows_of(const Board& board) {
+  Json channels = Json::array();
+  for (int c = 0; c < board.channels(); ++c) {
+    Json rows = Json::array();
+    for (std::size_t y = 0; y < board.height(); ++y) {
+      std::string row;
+      for (std::size_t x = 0; x < board.width(); ++x) row += board.get(y, x, c) ? '#' : '.';
+      rows.push_back(row);
+    }
+    channels.push_back(rows);
+  }
+  return channels;
+}
+
+Json to_json(const LatticeModel& model, const BoardProof& proof, double seconds) {
+  Json j = {{"verdict", word(proof.verdict)},
+            {"claim", proof.claim},
+            {"how", proof.how},
+            {"channels", model.channels()},
+            {"needed_channels", proof.needed_channels},
+            {"unknown_bits", proof.unknown_bits},
+            {"gates", proof.gates},
+            {"seconds", seconds}};
+  if (proof.counter_example) {
+    const BoardCounterExample& e = *proof.counter_example;
+    Json fires = Json::array();
+    for (const Board& fire : e.fires) fires.push_back(rows_of(fire)[0]);
+    j["counter_example"] = {{"start", rows_of(e.start)},
+                            {"end", rows_of(e.end)},
+                            {"wrong", e.wrong},
+                            {"steps", e.steps},
+                            {"updates", fires}};
+  }
+  return j;
+}
+
+constexpr std::array<const char*, 5> kProperties{"converges", "fixed", "period", "equals", "heals"};
+
+ModelClaim claim_of(const Options& o) {
+  ModelClaim claim;
+  const auto at = std::ranges::find(kProperties, o.property);
+  if (at == kProperties.end())
+    throw UsageError("property",
+                     fmt::format("got \"{}\", expected one of {}", o.property, fmt::join(kProperties, ", ")));
+  claim.kind = static_cast<ModelClaim::Kind>(at - kProperties.begin());
+  if (o.period.empty() == (claim.kind == ModelClaim::Kind::kPeriod))
+    throw UsageError("period", o.period.empty()
+                                   ? "got none, expected a number of steps after \"period\""
+                                   : fmt::format("got \"{}\" after {}, expected nothing", o.period, o.property));
+  if (!o.period.empty()) {
+    const std::vector<long> list = numbers("period", o.period, ',');
+    if (list.size() != 1 || list[0] < 1 || list[0] > 1000)
+      throw UsageError("period", fmt::format("got \"{}\", expected 1 to 1000 steps", o.period));
+    claim.period = static_cast<int>(list[0]);
+  }
+  if (!o.size.empty()) {
+    const BoardSize size = parse_board_size("--size", o.size);
+    claim.height = size.height, claim.width = size.width;
+  }
+  const BoardSize damage = parse_board_size("--damage", o.damage);
+  claim.damage_height = damage.height, claim.damage_width = damage.width;
+  claim.steps = o.steps;
+  claim.rule = o.rule;
+  claim.round = o.round;
+  claim.asynchronous = o.asynchronous;
+  return claim;
+}
+
+int run(const Options& o) {
+  check_output("--png", o.png, {o.model});
+  check_output("--proof", o.proof, {o.model});
+  const ModelClaim claim = claim_of(o);
+  if (!o.proof.empty() && claim.kind == ModelClaim::Kind::kEquals)
+    throw UsageError("--proof", "got a file, expected none: a cell's equality needs no board");
+  const auto model = load_lattice_model(o.model);
+  BoardProofOptions options;
+  options.seconds = o.seconds;
+  options.seed = o.seed;
+  options.proof_file = o.proof;
+  options.stop = [] { return interrupt_flag().raised(); };
+  const double began = seconds_now();
+  std::unique_ptr<Progress> progress;
+  std::string last;
+  options.progress = [&](std::uint64_t done, std::uint64_t total, const std::string& doing) {
+    if (seconds_now() - began < kPatience) return;
+    if (doing != last) progress = std::make_unique<Progress>(o.quiet || o.json, std::max<std::uint64_t>(total, 1));
+    last = doing;
+    progress->update(done, doing);
+  };
+  const BoardProof proof = prove(*model, claim, options);
+  const double seconds = seconds_now() - began;
+  progress.reset();
+  if (o.json)
+    print_json(to_json(*model, proof, seconds));
+  else
+    print_text(*model, proof, seconds);
+  if (!o.png.empty() && proof.counter_example) write_png(o.png, picture(*model, *proof.counter_example));
+  if (interrupt_flag().raised()) return kInterrupted;
+  return proof.verdict == Verdict::kProved ? kDone : proof.verdict == Verdict::kRefuted ? kRefuted : kUnsolved;
+}
+
+}  // namespace
+
+Command prove_command() {
+  const auto f = std::make_shared<Options>();
+  Command command{"prove", "prove what becomes of every start, or find a board that breaks it"};
+  command.arguments = {{"model", &f->model, "a trained automaton: its run's folder or model.safetensors"},
+                       {"property", &f->property, "converges, fixed, period P, equals or heals"},
+                       {"P", &f->period, "the period", false}};
+  Fields& o = command.options;
+  o.add("size", f->size, "board size, N or HxW (default: as trained; fixed and period: every size, if they can)")
+      .metavar("N|HxW");
+  o.add("steps", f->steps, "after how many steps (default: as trained)", 0, 1e6);
+  o.add("rule", f->rule, "equals: which rule, as B3/S23 (default: the one that was learned)");
+  o.add("damage", f->damage, "heals: size of the damage, N or HxW").metavar("N|HxW");
+  o.add("async", f->asynchronous, "under every schedule, however the model was trained");
+  o.add("round", f->round, "asynchronous: moments of a round, in which each cell updates at least once", 1, 1000);
+  o.add("seconds", f->seconds, "give up after so long (0: never)", 0, 1e9);
+  o.add("proof", f->proof, "write the proof as DRAT, and FILE.cnf, which it refutes").metavar("FILE");
+  o.add("png", f->png, "write a board that breaks the claim as a picture").metavar("FILE");
+  o.add("seed", f->seed, "seed of the boards that are simulated first", 0, 1.8446744073709552e19);
+  o.add("quiet", f->quiet, "no progress");
+  add_json(o, f->json);
+  command.footer =
+      "converges  from every start the board shows its target after --steps, and ever after\n"
+      "fixed      a board that shows its target shows it ever after; on every size where the proof closes\n"
+      "period P   the same every P steps\n"
+      "equals     the cell is the rule of --rule\n"
+      "heals      any change of --damage cells at any place is gone after --steps\n\n"
+      "Exit code 0: proved, 4: refuted by a board that is shown, 3: undecided, 1: an error.\n"
+      "Example: espalier prove runs/board converges --size 16 --steps 20";
+  command.keeps = f;
+  command.run = [f] { return run(*f); };
+  return command;
+}
+
+}  // namespace espalier::app

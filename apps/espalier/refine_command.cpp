@@ -1,0 +1,186 @@
+// espalier refine MODEL: search over the hardened circuit of a trained automaton for one with fewer wrong bits.
+// espalier refine CIRCUIT --table FILE: the same for a circuit and a table of what it should compute.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/clock.hpp"
+#include "base/files.hpp"
+#include "circuit_files.hpp"
+#include "commands.hpp"
+#include "espalier/error.hpp"
+#include "espalier/synth.hpp"
+#include "interrupt.hpp"
+#include "model_argument.hpp"
+#include "models/lattice/refine_model.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "synth/table_score.hpp"
+
+namespace espalier::app {
+namespace {
+
+struct Options {
+  std::string model, output, table;
+  SearchOptions search;
+  double seconds = 0;
+  int threads = 0;
+  bool json = false, quiet = false, resume = false, require_solved = false;
+};
+
+constexpr double kSaveSeconds = 10;
+
+std::string default_output(const std::string& model) {
+  const std::filesystem::path path(model);
+  if (std::filesystem::is_directory(path)) return (path / "refined.safetensors").string();
+  return (path.parent_path() / (path.stem().string() + "-refined" + path.extension().string())).string();
+}
+
+// The search with its progress, until its end, a signal or the time is up; saves now and then, and at the end. Wrong
+// bits are shown for one board.
+class SearchRun {
+ public:
+  SearchRun(const Options& options, CircuitSearch& search, const SearchScore& before, double boards, std::string output)
+      : o_(options),
+        search_(search),
+        before_(before),
+        boards_(boards),
+        output_(std::move(output)),
+        evaluations_(search.state().evaluations) {}
+
+  void run(ThreadPool& pool, const std::function<void()>& save) {
+    pool.watch(&interrupt_flag());
+    Progress progress(o_.quiet, o_.search.evaluations + o_.search.shrink, evaluations_);
+    for (double saved = seconds_now(); !search_.ended();) {
+      if (interrupt_flag().raised()) stopped_ = "interrupted";
+      if (o_.seconds > 0 && seconds_now() - start_ > o_.seconds) stopped_ = "out of time";
+      if (!stopped_.empty()) break;
+      try {
+        search_.step(pool);
+      } catch (const Cancelled&) {
+        continue;
+      }
+      const SearchScore& best = search_.state().best_score;
+      progress.update(search_.state().evaluations, fmt::format("wrong {:.4g}  gates {}", wrong(best), best.size.gates));
+      if (seconds_now() - saved > kSaveSeconds) save(), saved = seconds_now();
+    }
+    pool.watch(nullptr);
+    progress.clear();
+    save();
+  }
+
+  const std::string& stopped() const { return stopped_; }
+
+  int report() const {
+    const SearchState& s = search_.state();
+    const SearchScore& best = s.best_score;
+    const double seconds = seconds_now() - start_, rate = static_cast<double>(s.evaluations - evaluations_) / seconds;
+    if (o_.json)
+      print_json({{"output", output_},
+                  {"from", o_.model},
+                  {"solved", best.wrong == 0},
+                  {"wrong_before", wrong(before_)},
+                  {"wrong", wrong(best)},
+                  {"gates_before", before_.size.gates},
+                  {"gates", best.size.gates},
+                  {"depth", best.size.depth},
+                  {"generations", s.generation},
+                  {"evaluations", s.evaluations},
+                  {"evaluations_per_second", rate},
+                  {"stopped", stopped_},
+                  {"seconds", seconds}});
+    else
+      fmt::print("{}: {:.4g} wrong bits, {} gates -> {:.4g} wrong bits, {} gates, depth {}\n", output_, wrong(before_),
+                 before_.size.gates, wrong(best), best.size.gates, best.size.depth),
+          fmt::print("{} evaluations in {:.1f} s, {:.0f}/s{}\n", s.evaluations, seconds, rate,
+                     stopped_.empty() ? "" : "; " + stopped_ + (o_.table.empty() ? ", go on with --resume" : ""));
+    if (stopped_ == "interrupted") return kInterrupted;
+    return o_.require_solved && best.wrong ? kUnsolved : kDone;
+  }
+
+ private:
+  double wrong(const SearchScore& score) const { return static_cast<double>(score.wrong) / boards_; }
+
+  const Options& o_;
+  CircuitSearch& search_;
+  SearchScore before_;
+  double boards_;
+  std::string output_, stopped_;
+  std::uint64_t evaluations_;
+  double start_ = seconds_now();
+};
+
+int refine_model(const Options& o, const std::string& output) {
+  const std::string search_file = output + ".search";
+  const auto model = load_lattice_model(o.model);
+  ThreadPool pool(o.threads);
+  ModelRefiner refiner(*model, o.search, pool);
+  if (o.resume) refiner.restore(read_safetensors(search_file), pool);
+  SearchRun run(o, refiner.search(), refiner.before(), static_cast<double>(refiner.boards()), output);
+  run.run(pool, [&] {
+    ModelNotes notes = refiner.notes();
+    notes["refined.from"] = o.model;
+    save_model(output, *refiner.best(), notes);
+    write_safetensors(search_file, refiner.checkpoint());
+  });
+  if (run.stopped().empty()) std::filesystem::remove(search_file);
+  return run.report();
+}
+
+int refine_table(const Options& o, const std::string& output) {
+  if (o.resume) throw UsageError("--resume", "is for models, got a circuit");
+  const std::string extension = std::filesystem::path(output).extension().string();
+  const CircuitFormat format = circuit_format(extension.empty() ? "blif" : extension.substr(1));
+  const Netlist circuit = load_circuit(o.model).netlist;
+  TableScore score(parse_table(read_text(o.table), o.table, circuit.inputs.size(), circuit.outputs.size()));
+  ThreadPool pool(o.threads);
+  CircuitSearch search(circuit, score, o.search, pool);
+  SearchRun run(o, search, search.state().best_score, 1, output);
+  run.run(pool, [&] {
+    ExportOptions options;
+    options.format = format;
+    options.file = output;
+    for (const ExportedFile& file : export_circuit(ProvedCircuit::as_given(search.state().best), options))
+      write_atomically(file.path, std::string_view(file.content));
+  });
+  return run.report();
+}
+
+}  // namespace
+
+Command refine_command() {
+  const auto f = std::make_shared<Options>();
+  Command command{"refine", "search for a better circuit: fewer wrong bits first, then fewer gates"};
+  command.arguments = {{"model", &f->model, "a trained automaton or its run's folder; with --table a netlist"}};
+  command.options.add("output", f->output, "where to write the result").alias("o").metavar("FILE");
+  command.options
+      .add("table", f->table, "what a netlist should compute: lines of input bits, a space, output bits, - for either")
+      .metavar("FILE");
+  command.options.add("evaluations", f->search.evaluations, "mutants to try while bits are wrong", 1, 1e15);
+  command.options.add("shrink", f->search.shrink, "mutants to try for fewer gates once no bit is wrong", 0, 1e15);
+  command.options.add("seconds", f->seconds, "stop after this time; 0 = never", 0, 1e9);
+  command.options.add("seed", f->search.seed, "seed of the search", 0, 1.8446744073709552e19);
+  command.options.add("patience", f->search.patience, "mutants between attempts to put bits right by construction", 1,
+                      1e15);
+  command.options.add("groups", f->search.groups, "groups of 512 mutants in a generation", 1, 1024);
+  command.options.add("moves", f->search.moves, "distinct changes of a group", 1, 511);
+  command.options.add("company", f->search.company, "good mutants of a generation that are tried together", 0, 200);
+  command.options.add("slack", f->search.slack, "temperature: wrong bits more that are taken now and then", 0, 1e6);
+  command.options.add("room", f->search.room, "gates more than the best that a shrinking circuit may have", 0, 1e6);
+  command.options.add("gates-first", f->search.gates_first, "prefer fewer gates while bits are wrong, too");
+  command.options.add("resume", f->resume, "go on with a search that was stopped");
+  add_threads(command.options, f->threads);
+  add_json(command.options, f->json);
+  command.options.add("quiet", f->quiet, "no progress");
+  command.options.add("require-solved", f->require_solved, "exit with 3 when bits are still wrong");
+  command.footer = "Example: espalier refine runs/picture -o runs/picture/refined.safetensors --shrink 1000000";
+  command.keeps = f;
+  command.run = [f] {
+    const std::string output = f->output.empty() ? default_output(f->model) : f->output;
+    check_output("-o", output, {f->model, f->table});
+    return f->table.empty() ? refine_model(*f, output) : refine_table(*f, output);
+  };
+  return command;
+}
+
+}  // namespace espalier::app

@@ -1,0 +1,127 @@
+#include "models/lattice/refine_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+#include "espalier/error.hpp"
+#include "espalier/synth.hpp"
+#include "models/lattice/repair_cell.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr int kSpareChannels = 10;
+constexpr const char* kFormat = "espalier refine 1";
+
+void add_circuit(SafetensorsFile& file, const std::string& name, const Netlist& circuit) {
+  std::vector<std::int32_t> numbers;
+  for (const NetlistGate& g : circuit.gates)
+    for (const std::uint32_t n : {static_cast<std::uint32_t>(g.gate), g.a, g.b})
+      numbers.push_back(static_cast<std::int32_t>(n));
+  for (const NetlistOutput& output : circuit.outputs) numbers.push_back(static_cast<std::int32_t>(output.net));
+  file.add(name, {numbers.size()}, std::span<const std::int32_t>(numbers));
+}
+
+Netlist read_circuit(const SafetensorsFile& file, const std::string& name, const Netlist& shape) {
+  const std::vector<std::int32_t> numbers = file.ints(name);
+  Netlist circuit = without_gates(shape);
+  const std::size_t outputs = circuit.outputs.size();
+  if (numbers.size() < outputs || (numbers.size() - outputs) % 3)
+    fail("resume", fmt::format("{} numbers for a circuit of {} outputs", numbers.size(), outputs), "three for a gate");
+  const auto net = [&](std::size_t i) { return static_cast<Net>(numbers[i]); };
+  std::size_t i = 0;
+  for (; i < numbers.size() - outputs; i += 3) {
+    if (numbers[i] < 0 || numbers[i] >= kGates) fail("resume", fmt::format("gate {}", numbers[i]), "0 to 15");
+    circuit.gates.push_back({static_cast<Gate>(numbers[i]), net(i + 1), net(i + 2)});
+  }
+  for (NetlistOutput& output : circuit.outputs) output.net = net(i++);
+  check_netlist(circuit, "resume");
+  return circuit;
+}
+
+std::uint64_t number(const SafetensorsFile& file, const std::string& key) {
+  return std::strtoull(file.meta(key).c_str(), nullptr, 10);
+}
+
+}  // namespace
+
+ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& options, const ThreadPool& pool,
+                           const LaneOptions& lanes)
+    : model_(model), options_(options) {
+  const Netlist cell = model.quick_cell();
+  channels_ = needed_channels(cell, model.goal().loss_channels(), kSpareChannels);
+  auto rollout = std::make_unique<RolloutScore>(model.goal(), model.rollout(), model.channels(), model.periodic(),
+                                                model.seed(), channels_, lanes);
+  if (model.rollout().steps == 1 && !rollout->sampled()) {
+    score_ = std::make_unique<TableScore>(neighbourhood_table(rollout->shape(), rollout->examples()), lanes);
+  } else {
+    boards_ = rollout->boards();
+    const std::vector<std::string> demands = model.goal().demands();
+    if (!demands.empty())
+      rollout->set_flaws([this, demands](const Netlist& circuit, const ThreadPool& p) {
+        const auto whole = model_.refined(widen_cell(circuit, channels_, model_.channels()));
+        std::size_t failed = 0;
+        for (const Trial& trial : model_.goal().trials(*whole, {.reset_steps = 1}, p))
+          failed += !trial.exact && std::ranges::find(demands, trial.name) != demands.end();
+        return failed;
+      });
+    score_ = std::move(rollout);
+  }
+  search_ = std::make_unique<CircuitSearch>(simplify(narrow_cell(cell, channels_)), *score_, options, pool);
+  before_ = search_->state().best_score;
+}
+
+std::unique_ptr<LatticeModel> ModelRefiner::best() const {
+  return model_.refined(widen_cell(search_->state().best, channels_, model_.channels()));
+}
+
+ModelNotes ModelRefiner::notes() const {
+  const SearchState& s = search_->state();
+  return {{"refined.wrong", fmt::format("{}", before_.wrong)},
+          {"refined.gates", fmt::format("{}", before_.size.gates)},
+          {"refined.seed", std::to_string(options_.seed)},
+          {"refined.evaluations", std::to_string(s.evaluations)},
+          {"solved", s.best_score.wrong ? "false" : "true"}};
+}
+
+SafetensorsFile ModelRefiner::checkpoint() const {
+  const SearchState& s = search_->state();
+  SafetensorsFile file;
+  file.metadata = {{"format", kFormat},
+                   {"model", model_file(model_).metadata.at("tensors_hash")},
+                   {"seed", std::to_string(options_.seed)},
+                   {"generation", std::to_string(s.generation)},
+                   {"evaluations", std::to_string(s.evaluations)},
+                   {"improved_at", std::to_string(s.improved_at)},
+                   {"parent_wrong", std::to_string(s.parent_wrong)},
+                   {"best_wrong", std::to_string(s.best_score.wrong)},
+                   {"best_flaws", std::to_string(s.best_score.flaws)}};
+  add_circuit(file, "parent", s.parent);
+  add_circuit(file, "best", s.best);
+  file.seal();
+  return file;
+}
+
+void ModelRefiner::restore(const SafetensorsFile& file, const ThreadPool& pool) {
+  if (file.meta("format") != kFormat)
+    fail("resume", fmt::format("a file of format \"{}\"", file.meta("format")), kFormat);
+  if (file.meta("model") != model_file(model_).metadata.at("tensors_hash"))
+    fail("resume", "the search of another model", "one of this model", "name the model that it began with");
+  if (number(file, "seed") != options_.seed)
+    fail("resume", fmt::format("a search of seed {}", file.meta("seed")), fmt::format("seed {}", options_.seed));
+  const Netlist& shape = search_->state().parent;
+  SearchState state;
+  state.parent = read_circuit(file, "parent", shape);
+  state.best = read_circuit(file, "best", shape);
+  state.generation = number(file, "generation");
+  state.evaluations = number(file, "evaluations");
+  state.improved_at = number(file, "improved_at");
+  state.parent_wrong = number(file, "parent_wrong");
+  Compactor compactor(score_->kind());
+  state.best_score = {number(file, "best_wrong"), number(file, "best_flaws"), compactor.measure(state.best)};
+  search_ = std::make_unique<CircuitSearch>(std::move(state), *score_, options_, pool);
+}
+
+}  // namespace espalier

@@ -1,0 +1,40 @@
+// A trained automaton improved by search over its hardened circuit.
+#pragma once
+
+#include <memory>
+
+#include "models/lattice/lattice_model.hpp"
+#include "models/lattice/rollout_score.hpp"
+
+namespace espalier {
+
+class ModelRefiner {
+ public:
+  ModelRefiner(const LatticeModel& model, const SearchOptions& options, const ThreadPool& pool,
+               const LaneOptions& lanes = {});
+
+  CircuitSearch& search() { return *search_; }
+  const CircuitSearch& search() const { return *search_; }
+  const SearchScore& before() const { return before_; }
+  // Boards that decide; wrong bits are counted over all of them. Of a single step, neighbourhoods count once each.
+  std::size_t boards() const { return boards_; }
+  // The best so far, as a model.
+  std::unique_ptr<LatticeModel> best() const;
+  // What its file says of its making, beside where it came from.
+  ModelNotes notes() const;
+
+  // All that is needed to go on with the same bits, and to refuse to go on with another model or other options.
+  SafetensorsFile checkpoint() const;
+  void restore(const SafetensorsFile& file, const ThreadPool& pool);
+
+ private:
+  const LatticeModel& model_;
+  SearchOptions options_;
+  std::vector<int> channels_;
+  std::unique_ptr<LaneScore> score_;
+  std::size_t boards_ = 1;
+  SearchScore before_;
+  std::unique_ptr<CircuitSearch> search_;
+};
+
+}  // namespace espalier

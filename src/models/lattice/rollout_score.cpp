@@ -1,0 +1,265 @@
+#include "models/lattice/rollout_score.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "espalier/error.hpp"
+#include "espalier/simulator.hpp"
+#include "models/lattice/repair_cell.hpp"
+#include "netlist/cell.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::size_t kSampleBoards = 8;
+constexpr std::uint64_t kSampleBatch = 1u << 31;  // numbers of mini-batches that no training uses
+
+// Two boards of words, one read and one written; a rim of one cell around each plane.
+class LaneBoards {
+ public:
+  LaneBoards(const RolloutShape& shape, std::size_t words)
+      : shape_(shape), words_(words), row_((shape.width + 2) * words), plane_((shape.height + 2) * row_) {
+    for (auto& board : boards_) board.resize(shape.channels * plane_);
+  }
+
+  SimPlaces places() const {
+    const auto bytes = [](std::size_t n) { return static_cast<std::int64_t>(8 * n); };
+    SimPlaces result;
+    for (int p = 0; p < kPatch; ++p)
+      for (std::size_t c = 0; c < shape_.channels; ++c)
+        result.inputs.push_back(
+            {SimPlace::kBoard, bytes(c * plane_) + (p / 3 - 1) * bytes(row_) + (p % 3 - 1) * bytes(words_)});
+    for (std::size_t c = 0; c < shape_.channels; ++c) result.outputs.push_back({SimPlace::kNext, bytes(c * plane_)});
+    return result;
+  }
+
+  // The same bits in every lane.
+  void start(const std::uint8_t* bits) {
+    for (std::size_t c = 0; c < shape_.channels; ++c)
+      for (std::size_t y = 0; y < shape_.height; ++y)
+        for (std::size_t x = 0; x < shape_.width; ++x)
+          std::fill_n(now() + at(c, y, x), words_, *bits++ ? ~std::uint64_t{0} : 0);
+  }
+
+  void step(LaneEngine& engine, const std::uint8_t* fire) {
+    if (shape_.periodic) wrap();
+    for (std::size_t y = 0; y < shape_.height; ++y) {
+      if (!fire) {
+        engine.run(now() + at(0, y, 0), next() + at(0, y, 0), shape_.width);
+        continue;
+      }
+      // Cells that do not fire are not computed at all.
+      for (std::size_t x = 0; x < shape_.width;) {
+        std::size_t end = x;
+        while (end < shape_.width && fire[y * shape_.width + end]) ++end;
+        if (end > x) engine.run(now() + at(0, y, x), next() + at(0, y, x), end - x);
+        for (x = end; x < shape_.width && !fire[y * shape_.width + x]; ++x)
+          for (std::size_t c = 0; c < shape_.channels; ++c)
+            std::copy_n(now() + at(c, y, x), words_, next() + at(c, y, x));
+      }
+    }
+    present_ ^= 1;
+  }
+
+  void count_wrong(const std::uint8_t* target, LaneCounter& counter) const {
+    for (std::size_t c = 0; c < shape_.judged; ++c)
+      for (std::size_t y = 0; y < shape_.height; ++y)
+        for (std::size_t x = 0; x < shape_.width; ++x)
+          counter.add(boards_[present_].data() + at(c, y, x), *target++ != 0);
+  }
+
+ private:
+  std::uint64_t* now() { return boards_[present_].data(); }
+  std::uint64_t* next() { return boards_[present_ ^ 1].data(); }
+  std::size_t at(std::size_t c, std::size_t y, std::size_t x) const {
+    return c * plane_ + (y + 1) * row_ + (x + 1) * words_;
+  }
+  void wrap() {
+    for (std::size_t c = 0; c < shape_.channels; ++c) {
+      std::uint64_t* plane = now() + c * plane_;
+      for (std::size_t y = 1; y <= shape_.height; ++y) {
+        std::uint64_t* row = plane + y * row_;
+        std::copy_n(row + shape_.width * words_, words_, row);
+        std::copy_n(row + words_, words_, row + (shape_.width + 1) * words_);
+      }
+      std::copy_n(plane + shape_.height * row_, row_, plane);
+      std::copy_n(plane + row_, row_, plane + (shape_.height + 1) * row_);
+    }
+  }
+
+  RolloutShape shape_;
+  std::size_t words_, row_, plane_;
+  AlignedVector<std::uint64_t> boards_[2];  // [C][H + 2][W + 2][words]
+  int present_ = 0;
+};
+
+}  // namespace
+
+void score_lanes(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& parent,
+                 const MutantGroup& group, const LaneOptions& options, std::span<std::uint32_t, kLanes> wrong) {
+  const std::size_t words = lane_words(options);
+  LaneBoards boards(shape, words);
+  const SimPlaces places = boards.places();
+  for (std::size_t first = 0; first < kLaneWords; first += words) {
+    LaneEngine engine(parent, group, first, places, options);
+    LaneCounter counter(words);
+    for (std::size_t n = 0; n < examples.count; ++n) {
+      boards.start(&examples.start[n * shape.channels * shape.cells()]);
+      for (std::size_t t = 0; t < shape.steps; ++t)
+        boards.step(engine, examples.fire.empty() ? nullptr : &examples.fire[(n * shape.steps + t) * shape.cells()]);
+      boards.count_wrong(&examples.target[n * shape.judged * shape.cells()], counter);
+    }
+    for (std::size_t lane = 0; lane < 64 * words; ++lane) wrong[64 * first + lane] = counter.count(lane);
+  }
+}
+
+// --- Channels.
+
+std::vector<int> needed_channels(const Netlist& cell, int judged, int spare) {
+  const int C = cell_channels(cell);
+  std::vector<char> needed(static_cast<std::size_t>(C)), live(cell.nets());
+  std::vector<Net> stack;
+  const auto need = [&](Net net) {
+    if (!live[net]) live[net] = 1, stack.push_back(net);
+  };
+  const auto need_channel = [&](int c) {
+    if (std::exchange(needed[static_cast<std::size_t>(c)], 1) == 0) need(cell.outputs[static_cast<std::size_t>(c)].net);
+  };
+  for (int c = 0; c < judged; ++c) need_channel(c);
+  while (!stack.empty()) {
+    const Net net = stack.back();
+    stack.pop_back();
+    if (cell.is_input(net)) {
+      need_channel(static_cast<int>(net) % C);
+    } else {
+      const NetlistGate& g = cell.gate_of_net(net);
+      if (reads_a(g.gate)) need(g.a);
+      if (reads_b(g.gate)) need(g.b);
+    }
+  }
+  std::vector<int> channels;
+  for (int c = 0; c < C; ++c)
+    if (needed[static_cast<std::size_t>(c)] || spare-- > 0) channels.push_back(c);
+  return channels;
+}
+
+namespace {
+
+// Channels [from] -> [to] of `all`; kNoNet where one is not there.
+Netlist rename_channels(const Netlist& cell, int from_channels, const std::vector<int>& to, int to_channels) {
+  Netlist result = empty_cell(to_channels);
+  result.name = cell.name;
+  const Net none = result.add_constant(false);
+  std::vector<Net> net(cell.nets(), none);
+  for (int p = 0; p < kPatch; ++p)
+    for (int c = 0; c < from_channels; ++c)
+      if (const int t = to[static_cast<std::size_t>(c)]; t >= 0)
+        net[patch_net(p, c, from_channels)] = patch_net(p, t, to_channels);
+  for (std::size_t g = 0; g < cell.gates.size(); ++g)
+    net[cell.net_of_gate(g)] = result.add_gate(cell.gates[g].gate, net[cell.gates[g].a], net[cell.gates[g].b]);
+  std::vector<Net> next(static_cast<std::size_t>(to_channels), none);
+  for (int c = 0; c < from_channels; ++c)
+    if (const int t = to[static_cast<std::size_t>(c)]; t >= 0)
+      next[static_cast<std::size_t>(t)] = net[cell.outputs[static_cast<std::size_t>(c)].net];
+  for (int c = 0; c < to_channels; ++c) result.add_output(fmt::format("next{}", c), next[static_cast<std::size_t>(c)]);
+  return clean(result);
+}
+
+}  // namespace
+
+Netlist narrow_cell(const Netlist& cell, const std::vector<int>& channels) {
+  const int C = cell_channels(cell);
+  std::vector<int> to(static_cast<std::size_t>(C), -1);
+  for (std::size_t i = 0; i < channels.size(); ++i) to[static_cast<std::size_t>(channels[i])] = static_cast<int>(i);
+  return rename_channels(cell, C, to, static_cast<int>(channels.size()));
+}
+
+Netlist widen_cell(const Netlist& cell, const std::vector<int>& channels, int all) {
+  return rename_channels(cell, static_cast<int>(channels.size()), channels, all);
+}
+
+// --- A model's goal.
+
+RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollout, int all_channels, bool periodic,
+                           std::uint64_t seed, std::vector<int> channels, const LaneOptions& options)
+    : rollout_(rollout),
+      all_channels_(all_channels),
+      seed_(seed),
+      channels_(std::move(channels)),
+      options_(options),
+      data_(goal.data(rollout, all_channels, seed)),
+      validation_(data_.validation.boards(), static_cast<std::size_t>(rollout.height),
+                  static_cast<std::size_t>(rollout.width), static_cast<int>(channels_.size())) {
+  const auto size = [](int n) { return static_cast<std::size_t>(n); };
+  shape_ = {size(rollout.height), size(rollout.width),        size(rollout.steps),
+            channels_.size(),     size(goal.loss_channels()), periodic};
+  constexpr std::size_t kFewBoards = 8;
+  fill_validation();
+  sampled_ = rollout.fire_rate < 1 || (data_.validation.boards() > kFewBoards && rollout.steps > 1);
+  if (sampled_) {
+    draw_sample(0);
+    return;
+  }
+  examples_.count = data_.validation.boards();
+  for (std::size_t n = 0; n < examples_.count; ++n) {
+    for (const int c : channels_)
+      for (std::size_t y = 0; y < shape_.height; ++y)
+        for (std::size_t x = 0; x < shape_.width; ++x) examples_.start.push_back(data_.validation.get(n, y, x, c));
+    for (int c = 0; c < goal.loss_channels(); ++c)
+      for (std::size_t y = 0; y < shape_.height; ++y)
+        for (std::size_t x = 0; x < shape_.width; ++x)
+          examples_.target.push_back(data_.validation_target.get(n, y, x, c));
+  }
+}
+
+void RolloutScore::draw_sample(std::uint64_t generation) {
+  if (!sampled_) return;
+  const std::size_t batch = static_cast<std::size_t>(rollout_.batch), cells = shape_.cells();
+  const std::size_t draws = (kSampleBoards + batch - 1) / batch, all = static_cast<std::size_t>(all_channels_);
+  std::vector<float> initial(batch * all * cells), target(batch * shape_.judged * cells);
+  examples_ = {};
+  examples_.count = draws * batch;
+  for (std::size_t d = 0; d < draws; ++d) {
+    data_.draw(kSampleBatch + generation * draws + d, initial, target);
+    for (std::size_t n = 0; n < batch; ++n)
+      for (const int c : channels_)
+        for (std::size_t i = 0; i < cells; ++i)
+          examples_.start.push_back(initial[(n * all + static_cast<std::size_t>(c)) * cells + i] > 0.5f);
+    for (const float v : target) examples_.target.push_back(v > 0.5f);
+  }
+  if (rollout_.fire_rate >= 1) return;
+  const Random random(seed_, Purpose::kFire, static_cast<std::uint32_t>(kSampleBatch + generation));
+  examples_.fire.resize(examples_.count * shape_.steps * cells);
+  for (std::size_t i = 0; i < examples_.fire.size(); ++i) examples_.fire[i] = random.uniform(i) < rollout_.fire_rate;
+}
+
+void RolloutScore::score(const Netlist& parent, const MutantGroup& group, std::uint32_t,
+                         std::span<std::uint32_t, kLanes> wrong) const {
+  score_lanes(shape_, examples_, parent, group, options_, wrong);
+}
+
+void RolloutScore::fill_validation() {
+  for (std::size_t n = 0; n < validation_.boards(); ++n)
+    for (std::size_t y = 0; y < shape_.height; ++y)
+      for (std::size_t x = 0; x < shape_.width; ++x)
+        for (std::size_t c = 0; c < channels_.size(); ++c)
+          validation_.set(n, y, x, static_cast<int>(c), data_.validation.get(n, y, x, channels_[c]));
+  if (rollout_.fire_rate < 1)
+    fire_ = std::make_unique<BoardBatch>(
+        draw_fire(validation_, rollout_.steps, rollout_.fire_rate, seed_, kValidationFireStep));
+}
+
+std::optional<Netlist> RolloutScore::repair(const Netlist& circuit, std::uint64_t seed) const {
+  if (sampled_) return std::nullopt;
+  return repair_cell(shape_, examples_, circuit, Random(seed, Purpose::kRefine, ~std::uint32_t{0}));
+}
+
+std::uint64_t RolloutScore::judge(const Netlist& circuit, const ThreadPool& pool) const {
+  BoardBatch boards = validation_;
+  BatchSimulator(circuit, {.periodic = shape_.periodic, .fire = fire_.get()})
+      .run(boards, static_cast<std::uint64_t>(rollout_.steps), pool);
+  return count_differences(boards, data_.validation_target);
+}
+
+}  // namespace espalier

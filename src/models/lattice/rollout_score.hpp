@@ -1,0 +1,83 @@
+// How good the mutants of a cell's circuit are: each lane runs the whole rollout on the same boards, and its wrong bits
+// are counted at the end.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "espalier/simulator.hpp"
+#include "models/lattice/lattice_goal.hpp"
+#include "synth/lane_engine.hpp"
+#include "synth/refine_search.hpp"
+
+namespace espalier {
+
+// Boards to start from and what they should become, as 0 and 1, in the channels of a RolloutShape.
+struct RolloutExamples {
+  std::size_t count = 0;
+  std::vector<std::uint8_t> start;   // [board][channel][y][x]
+  std::vector<std::uint8_t> target;  // [board][judged channel][y][x]
+  std::vector<std::uint8_t> fire;    // [board][step][y][x], which cells take their new state; empty: all
+};
+
+struct RolloutShape {
+  std::size_t height = 0, width = 0, steps = 0, channels = 0, judged = 0;
+  bool periodic = true;
+  std::size_t cells() const { return height * width; }
+};
+
+// Lanes against one set of boards.
+void score_lanes(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& parent,
+                 const MutantGroup& group, const LaneOptions& options, std::span<std::uint32_t, kLanes> wrong);
+
+// Channels of a cell that are judged, or that a judged one depends on in any later step; and `spare` others.
+std::vector<int> needed_channels(const Netlist& cell, int judged, int spare);
+// The cell with these channels alone, in their order ...
+Netlist narrow_cell(const Netlist& cell, const std::vector<int>& channels);
+// ... and back: all other channels become 0.
+Netlist widen_cell(const Netlist& cell, const std::vector<int>& channels, int all);
+
+// The score of a model's goal. Tasks with one start are judged by it; where starts or updates are drawn at random, each
+// generation has a few boards of its own, and the validation boards decide.
+class RolloutScore : public LaneScore {
+ public:
+  // `channels`: those of the narrowed cell.
+  RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollout, int all_channels, bool periodic,
+               std::uint64_t seed, std::vector<int> channels, const LaneOptions& options = {});
+  CircuitKind kind() const override { return {shape_.judged, shape_.channels}; }
+  bool sampled() const override { return sampled_; }
+  void draw_sample(std::uint64_t generation) override;
+  void score(const Netlist& parent, const MutantGroup& group, std::uint32_t slack,
+             std::span<std::uint32_t, kLanes> wrong) const override;
+  std::optional<Netlist> repair(const Netlist& circuit, std::uint64_t seed) const override;
+  std::uint64_t judge(const Netlist& circuit, const ThreadPool& pool) const override;
+
+  // How many of the goal's trials a cell fails; none are asked for by default.
+  using Flaws = std::function<std::size_t(const Netlist& cell, const ThreadPool& pool)>;
+  void set_flaws(Flaws flaws) { flaws_ = std::move(flaws); }
+  std::size_t flaws(const Netlist& circuit, const ThreadPool& pool) const override {
+    return flaws_ ? flaws_(circuit, pool) : 0;
+  }
+  std::size_t boards() const { return validation_.boards(); }
+  const RolloutShape& shape() const { return shape_; }
+  const RolloutExamples& examples() const { return examples_; }
+
+ private:
+  void fill_validation();
+
+  RolloutOptions rollout_;
+  int all_channels_;
+  std::uint64_t seed_;
+  std::vector<int> channels_;
+  LaneOptions options_;
+  LatticeData data_;
+  RolloutShape shape_;
+  bool sampled_;
+  Flaws flaws_;
+  RolloutExamples examples_;  // of the generation, or all
+  BoardBatch validation_;
+  std::unique_ptr<BoardBatch> fire_;  // of the validation, where cells update at random
+};
+
+}  // namespace espalier

@@ -1,0 +1,229 @@
+// Mutants of a cell in lanes against each simulated alone; models refined, saved, resumed and refused.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "espalier/error.hpp"
+#include "espalier/simulator.hpp"
+#include "models/lattice/lattice_objective.hpp"
+#include "models/lattice/refine_model.hpp"
+#include "models/lattice/repair_cell.hpp"
+#include "netlist/cell.hpp"
+#include "netlist/circuits.hpp"
+#include "temp_folder.hpp"
+#include "thread_counts.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr int kH = 6, kW = 7, kSteps = 5, kC = 3;
+
+Netlist random_cell(std::uint64_t seed, int channels = kC) {
+  Netlist cell = test::random_netlist(seed, 9 * channels, 60, channels, 60);
+  for (int c = 0; c < channels; ++c) cell.outputs[static_cast<std::size_t>(c)].name = "next" + std::to_string(c);
+  return cell;
+}
+
+MutantGroup some_mutants(const Netlist& cell) {
+  MutantGroup group;
+  const Random random(4, Purpose::kData);
+  std::uint64_t draw = 0;
+  const auto below = [&](std::size_t n) { return static_cast<std::uint32_t>(random.choice(draw++, n)); };
+  for (std::uint32_t g = 0; g < cell.gates.size(); ++g) {
+    group.moves.push_back({Move::At::kFunction, g, static_cast<Gate>(below(16)), 0});
+    group.moves.push_back({Move::At::kPinA, g, static_cast<Gate>(below(16)), below(cell.net_of_gate(g))});
+  }
+  for (std::uint32_t o = 0; o < cell.outputs.size(); ++o)
+    group.moves.push_back({Move::At::kOutput, o, Gate::kXor, below(cell.nets())});
+  group.lanes.resize(group.moves.size());
+  for (std::size_t lane = 1; lane < kLanes; ++lane)
+    for (int k = 0; k < 4; ++k) group.give(below(group.moves.size()), lane);
+  return group;
+}
+
+RolloutExamples some_boards(std::size_t count, bool fire) {
+  const Random random(9, Purpose::kTrial);
+  RolloutExamples examples;
+  examples.count = count;
+  std::uint64_t draw = 0;
+  examples.start.resize(count * kC * kH * kW);
+  examples.target.resize(count * kH * kW);
+  if (fire) examples.fire.resize(count * kSteps * kH * kW);
+  for (auto* bits : {&examples.start, &examples.target, &examples.fire})
+    for (std::uint8_t& bit : *bits) bit = random.coin(draw++);
+  return examples;
+}
+
+TEST(Refine, ALaneHasTheWrongBitsOfItsMutantSimulatedAlone) {
+  for (const bool periodic : {false, true})
+    for (const bool fire : {false, true}) {
+      const RolloutShape shape{kH, kW, kSteps, kC, 1, periodic};
+      const RolloutExamples examples = some_boards(3, fire);
+      const Netlist cell = random_cell(periodic + 2 * fire);
+      const MutantGroup group = some_mutants(cell);
+      std::array<std::uint32_t, kLanes> wrong;
+      score_lanes(shape, examples, cell, group, {}, wrong);
+      BoardBatch start(3, kH, kW, kC), wanted(3, kH, kW, 1), fires(3, kH, kW, kSteps);
+      for (std::size_t n = 0; n < 3; ++n)
+        for (std::size_t y = 0; y < kH; ++y)
+          for (std::size_t x = 0; x < kW; ++x) {
+            for (std::size_t c = 0; c < kC; ++c)
+              start.set(n, y, x, static_cast<int>(c), examples.start[((n * kC + c) * kH + y) * kW + x]);
+            wanted.set(n, y, x, 0, examples.target[(n * kH + y) * kW + x]);
+            for (std::size_t t = 0; fire && t < kSteps; ++t)
+              fires.set(n, y, x, static_cast<int>(t), examples.fire[((n * kSteps + t) * kH + y) * kW + x]);
+          }
+      for (std::size_t lane = 0; lane < kLanes; lane += 3) {
+        BoardBatch boards = start;
+        BatchSimulator(mutated(cell, group.of(lane)), {.periodic = periodic, .fire = fire ? &fires : nullptr})
+            .run(boards, kSteps, calling_thread());
+        ASSERT_EQ(wrong[lane], count_differences(boards, wanted)) << lane;
+      }
+      for (const int bits : {64, 128, 256, 512})
+        for (const SimulatorEngine engine : {SimulatorEngine::kAuto, SimulatorEngine::kInterpreter}) {
+          if (bits > widest_word() || (engine == SimulatorEngine::kAuto && bits < 256)) continue;
+          std::array<std::uint32_t, kLanes> other;
+          score_lanes(shape, examples, cell, group, {engine, bits}, other);
+          EXPECT_EQ(wrong, other) << bits;
+        }
+    }
+}
+
+TEST(Refine, ANarrowedCellWidenedAgainDoesTheSameToTheJudgedChannels) {
+  const Netlist cell = random_cell(11, 6);
+  const std::vector<int> channels = needed_channels(cell, 1, 0);
+  const Netlist back = widen_cell(narrow_cell(cell, channels), channels, 6);
+  Board one(20, 20, 6), other(20, 20, 6);
+  one.randomize(1);
+  other.randomize(1);
+  Simulator(cell, 20, 20).run(one, 9, calling_thread());
+  Simulator(back, 20, 20).run(other, 9, calling_thread());
+  for (std::size_t y = 0; y < 20; ++y)
+    for (std::size_t x = 0; x < 20; ++x) ASSERT_EQ(one.get(y, x, 0), other.get(y, x, 0));
+}
+
+Pattern some_picture() {
+  Pattern picture{8, 9, 1, std::vector<std::uint8_t>(72)};
+  const Random random(5, Purpose::kData);
+  for (std::size_t i = 0; i < 72; ++i) picture.bits[i] = random.coin(i);
+  return picture;
+}
+
+// Untrained: the weights are noise.
+std::unique_ptr<LatticeModel> noise_model(std::shared_ptr<const LatticeGoal> goal, RolloutOptions rollout,
+                                          int channels = 12, Boundary boundary = Boundary::kZero) {
+  LatticeOptions options;
+  std::vector<int> update{channels == 1 ? 16 : 48};
+  while (update.back() > channels) update.push_back(std::max(channels, (update.back() + 1) / 2));
+  options.automaton = {channels, 3, {8, 4, 2}, update, WiringKind::kUnique, boundary};
+  options.rollout = rollout;
+  LatticeObjective objective(options, std::move(goal), 3);
+  const Random random(6, Purpose::kInit);
+  std::uint64_t draw = 0;
+  for (float& v : objective.parameters().values()) v = random.normal(draw++);
+  auto model = objective.snapshot(objective.parameters().values(), {});
+  return std::unique_ptr<LatticeModel>(dynamic_cast<LatticeModel*>(model.release()));
+}
+std::unique_ptr<LatticeModel> picture_model() {
+  return noise_model(picture_goal(some_picture(), 4, 4), {1, 8, 9, 10, 1});
+}
+
+SearchState finish(ModelRefiner& refiner, const ThreadPool& pool) {
+  while (!refiner.search().ended()) refiner.search().step(pool);
+  return refiner.search().state();
+}
+
+TEST(Refine, APictureOfNoiseIsReachedExactlyFromAnUntrainedCircuit) {
+  const auto model = picture_model();
+  ModelRefiner refiner(*model, {.evaluations = 400'000, .patience = 10'000}, calling_thread());
+  EXPECT_GT(refiner.before().wrong, 10u);
+  EXPECT_EQ(finish(refiner, ThreadPool(2)).best_score.wrong, 0u);
+  EXPECT_TRUE(run_trials(*refiner.best(), {}, calling_thread()).front().exact);
+}
+
+TEST(Refine, EveryRuleIsReachedExactly) {
+  const auto model =
+      noise_model(rule_goal("B3/S23", parse_life_rule("B3/S23")), {1, 3, 3, 1, 1}, 1, Boundary::kPeriodic);
+  ModelRefiner refiner(*model, {.evaluations = 100'000, .patience = 2000}, calling_thread());
+  EXPECT_EQ(finish(refiner, ThreadPool(2)).best_score.wrong, 0u);
+  for (const Trial& trial : run_trials(*refiner.best(), {}, calling_thread())) EXPECT_TRUE(trial.exact) << trial.name;
+}
+
+TEST(Refine, GivesTheSameModelForAnyNumberOfThreadsAlsoWithFreshBoards) {
+  const Oversubscribe many;
+  for (const float fire : {1.0f, 0.6f}) {
+    const auto model = noise_model(checkerboard_goal(), {2, 8, 8, 6, fire}, 4, Boundary::kPeriodic);
+    const SearchOptions options{.evaluations = 6000, .groups = 3};
+    ModelRefiner first(*model, options, calling_thread());
+    const SearchState one = finish(first, ThreadPool(1));
+    for (const int threads : kThreadCounts) {
+      ModelRefiner other(*model, options, calling_thread());
+      const SearchState state = finish(other, ThreadPool(threads));
+      EXPECT_EQ(state.parent, one.parent) << threads;
+      EXPECT_EQ(state.best, one.best) << threads;
+    }
+  }
+}
+
+TEST(Refine, NeverMakesAModelWorse) {
+  const auto model = noise_model(checkerboard_goal(), {2, 8, 8, 6, 1}, 4, Boundary::kPeriodic);
+  ModelRefiner refiner(*model, {.evaluations = 5000}, calling_thread());
+  finish(refiner, calling_thread());
+  const double before = run_trials(*model, {}, calling_thread()).front().score;
+  EXPECT_GE(run_trials(*refiner.best(), {}, calling_thread()).front().score, before);
+}
+
+TEST(Refine, GoesOnFromItsFileWithTheSameBits) {
+  const auto model = noise_model(checkerboard_goal(), {2, 8, 8, 6, 1}, 4, Boundary::kPeriodic);
+  const SearchOptions options{.evaluations = 20'000, .shrink = 3000};
+  ModelRefiner whole(*model, options, calling_thread());
+  const SearchState wanted = finish(whole, calling_thread());
+  ModelRefiner first(*model, options, calling_thread());
+  for (int i = 0; i < 4; ++i) first.search().step(calling_thread());
+  ModelRefiner second(*model, options, calling_thread());
+  const TempFolder folder;
+  write_safetensors(folder.path() + "/search", first.checkpoint());
+  second.restore(read_safetensors(folder.path() + "/search"), calling_thread());
+  const SearchState state = finish(second, calling_thread());
+  EXPECT_EQ(state.parent, wanted.parent);
+  EXPECT_EQ(state.best, wanted.best);
+  EXPECT_EQ(state.evaluations, wanted.evaluations);
+  EXPECT_EQ(state.best_score, wanted.best_score);
+
+  const auto other = picture_model();
+  ModelRefiner stranger(*other, options, calling_thread());
+  EXPECT_THROW(stranger.restore(first.checkpoint(), calling_thread()), Error);
+  SearchOptions seed = options;
+  seed.seed = 2;
+  ModelRefiner another(*model, seed, calling_thread());
+  EXPECT_THROW(another.restore(first.checkpoint(), calling_thread()), Error);
+}
+
+TEST(Refine, ARefinedModelComesBackFromItsFileWithItsCircuit) {
+  const auto model = picture_model();
+  ModelRefiner refiner(*model, {.evaluations = 3000, .patience = 1000}, calling_thread());
+  finish(refiner, calling_thread());
+  const auto best = refiner.best();
+  const TempFolder folder;
+  ModelNotes notes = refiner.notes();
+  notes["refined.from"] = "somewhere";
+  save_model(folder.path() + "/m", *best, notes);
+  const LoadedModel loaded = load_model(folder.path() + "/m");
+  const auto* back = dynamic_cast<const LatticeModel*>(loaded.model.get());
+  ASSERT_NE(back, nullptr);
+  EXPECT_TRUE(back->is_refined());
+  EXPECT_EQ(back->raw_cell(), best->raw_cell());
+  EXPECT_EQ(loaded.notes.at("refined.from"), "somewhere");
+  EXPECT_EQ(model_file(*back).tensors_hash(), model_file(*best).tensors_hash());
+
+  SafetensorsFile broken = model_file(*best);
+  broken.tensors.at("cell.outputs").bytes[3] = std::byte{0x7f};  // a net that is not there
+  EXPECT_THROW(load_model(broken, "broken"), Error);
+  broken = model_file(*best);
+  broken.tensors.at("cell.gates").bytes[0] = std::byte{99};
+  EXPECT_THROW(load_model(broken, "broken"), Error);
+  EXPECT_THROW(model->refined(random_cell(1)), Error);
+}
+
+}  // namespace
+}  // namespace espalier

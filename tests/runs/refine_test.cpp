@@ -1,0 +1,70 @@
+// The search after training: part of a run like any other, with the same bits for any threads and after a stop.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "espalier/model.hpp"
+#include "models/lattice/lattice_model.hpp"
+#include "small_runs.hpp"
+#include "thread_counts.hpp"
+
+namespace espalier {
+namespace {
+
+RunConfig refined_picture(const TempFolder& folder, std::uint64_t mutants) {
+  RunConfig config = small_picture(folder);
+  config.train.steps = 4;
+  config.set("refine", std::to_string(mutants));
+  return config;
+}
+
+TEST(RefinedRun, WhatTrainingLeavesUnsolvedIsSolvedBySearchForAnyNumberOfThreads) {
+  const Oversubscribe many;
+  const TempFolder folder;
+  ThreadPool alone(1);
+  const RunReport unrefined = TrainingRun::create(refined_picture(folder, 0), {}).train(alone);
+  ASSERT_FALSE(unrefined.best().solved);
+  std::string first;
+  for (const int threads : kThreadCounts) {
+    ThreadPool pool(threads);
+    const std::string out = folder / fmt::format("run-{}", threads);
+    const RunReport report = TrainingRun::create(refined_picture(folder, 200'000), {.folder = out}).train(pool);
+    EXPECT_TRUE(report.best().solved);
+    EXPECT_EQ(report.best().outcome, "solved");
+    EXPECT_EQ(report.best().weights_hash, unrefined.best().weights_hash);
+    const LoadedModel loaded = load_model(out);
+    EXPECT_TRUE(dynamic_cast<const LatticeModel&>(*loaded.model).is_refined());
+    EXPECT_EQ(loaded.notes.at("solved"), "true");
+    const std::string hash = read_safetensors(out + "/model.safetensors").tensors_hash();
+    if (first.empty()) first = hash;
+    EXPECT_EQ(hash, first) << threads;
+  }
+}
+
+TEST(RefinedRun, StoppedInTheSearchAndResumedItEndsInTheSameModel) {
+  const TempFolder folder;
+  ThreadPool pool(1);
+  const std::string whole = folder / "whole", pieces = folder / "pieces";
+  TrainingRun::create(refined_picture(folder, 200'000), {.folder = whole}).train(pool);
+  {
+    auto run = TrainingRun::create(refined_picture(folder, 200'000), {.folder = pieces});
+    run.listen([&](const RunEvent& event) {
+      if (event.kind == RunEvent::Kind::kEvaluated && event.trainer->state().step == 4) run.control().stop();
+    });
+    EXPECT_TRUE(run.train(pool).interrupted);
+    EXPECT_EQ(load_model(pieces).notes.count("refined.evaluations"), 0u);
+  }
+  const RunReport report = TrainingRun::resume(pieces, {}).train(pool);
+  EXPECT_TRUE(report.best().solved);
+  const auto hash = [](const std::string& path) {
+    return read_safetensors(path + "/model.safetensors").tensors_hash();
+  };
+  EXPECT_EQ(hash(pieces), hash(whole));
+  // A finished run stays as it is, also when it is given more steps.
+  const RunReport again = TrainingRun::resume(pieces, {}, 40).train(pool);
+  EXPECT_TRUE(again.best().solved);
+  EXPECT_EQ(again.best().steps, 4u);
+  EXPECT_EQ(hash(pieces), hash(whole));
+}
+
+}  // namespace
+}  // namespace espalier
