@@ -3,7 +3,9 @@ import inspect
 import pathlib
 import sys
 
-import espalier
+# The sources lie beside this file; what is documented is the installed package.
+sys.path = [p for p in sys.path if pathlib.Path(p).resolve() != pathlib.Path(__file__).resolve().parent]
+import espalier  # noqa: E402
 
 TARGET = pathlib.Path(__file__).resolve().parents[1] / "docs" / "python.md"
 HEAD = """# Python

@@ -137,7 +137,7 @@ TEST(OldFiles, UnknownFormatsAndKindsAreRefused) {
       change(file);
       return message_of<Error>([&] { load_model(file, "the file"); });
     };
-    EXPECT_THAT(refused([](auto& f) { f.metadata["format"] = "espalier model 3"; }), HasSubstr("espalier model 3"));
+    EXPECT_THAT(refused([](auto& f) { f.metadata["format"] = "espalier model 9"; }), HasSubstr("espalier model 9"));
     EXPECT_THAT(refused([](auto& f) { f.metadata["format"] = ""; }), HasSubstr("the file"));
     EXPECT_THAT(refused([](auto& f) { f.metadata.erase("format"); }), HasSubstr("no format"));
     EXPECT_THAT(refused([](auto& f) { f.metadata["kind"] = "crystal ball"; }), HasSubstr("crystal ball"));

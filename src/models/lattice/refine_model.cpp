@@ -45,6 +45,13 @@ std::uint64_t number(const SafetensorsFile& file, const std::string& key) {
   return std::strtoull(file.meta(key).c_str(), nullptr, 10);
 }
 
+// Of the weights, and of the circuit when a search made it.
+std::string fingerprint(const LatticeModel& model) {
+  SafetensorsFile file;
+  model.describe(file);
+  return model.parameters().hash() + file.tensors_hash();
+}
+
 }  // namespace
 
 ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& options, const ThreadPool& pool,
@@ -90,7 +97,7 @@ SafetensorsFile ModelRefiner::checkpoint() const {
   const SearchState& s = search_->state();
   SafetensorsFile file;
   file.metadata = {{"format", kFormat},
-                   {"model", model_file(model_).metadata.at("tensors_hash")},
+                   {"model", fingerprint(model_)},
                    {"seed", std::to_string(options_.seed)},
                    {"generation", std::to_string(s.generation)},
                    {"evaluations", std::to_string(s.evaluations)},
@@ -107,7 +114,7 @@ SafetensorsFile ModelRefiner::checkpoint() const {
 void ModelRefiner::restore(const SafetensorsFile& file, const ThreadPool& pool) {
   if (file.meta("format") != kFormat)
     fail("resume", fmt::format("a file of format \"{}\"", file.meta("format")), kFormat);
-  if (file.meta("model") != model_file(model_).metadata.at("tensors_hash"))
+  if (file.meta("model") != fingerprint(model_))
     fail("resume", "the search of another model", "one of this model", "name the model that it began with");
   if (number(file, "seed") != options_.seed)
     fail("resume", fmt::format("a search of seed {}", file.meta("seed")), fmt::format("seed {}", options_.seed));
