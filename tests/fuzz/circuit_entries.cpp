@@ -46,8 +46,12 @@ void round_trip(std::span<const std::byte> bytes, Read read, Write write) {
 
 }  // namespace
 
-void netlist_json(std::span<const std::byte> bytes) { round_trip(bytes, import_json, [](const Netlist& n) { return export_json(n); }); }
-void blif(std::span<const std::byte> bytes) { round_trip(bytes, import_blif, [](const Netlist& n) { return export_blif(n); }); }
+void netlist_json(std::span<const std::byte> bytes) {
+  round_trip(bytes, import_json, [](const Netlist& n) { return export_json(n); });
+}
+void blif(std::span<const std::byte> bytes) {
+  round_trip(bytes, import_blif, [](const Netlist& n) { return export_blif(n); });
+}
 void aiger(std::span<const std::byte> bytes) {
   round_trip(bytes, import_aiger, [](const Netlist& n) { return export_aiger_ascii(n); });
   round_trip(bytes, import_aiger, [](const Netlist& n) { return export_aiger_binary(n); });

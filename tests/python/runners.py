@@ -157,7 +157,7 @@ folder.mkdir(parents=True, exist_ok=True)
 random = numpy.random.default_rng(1)
 for name, channels, arguments in (("checkerboard-small", 4, []), ("life", 1, ["--seeds", 1])):
     run, model, mixed = folder / name, folder / f"{name}.safetensors", 0
-    espalier("train", name, "--epochs", 1, *arguments, "--quiet", "--out", run, "--force")
+    espalier("train", name, "--epochs", 1, "--refine", 0, *arguments, "--quiet", "--out", run, "--force")
     for steps in (1, 1, 1, 1, 2, 3, 4, 5):
         # Gates at random, so that every wire matters.
         tensors, metadata = load(run / "model.safetensors")
