@@ -43,6 +43,20 @@ TEST(RanksFaults, AKilledRankEndsTheJobAndItGoesOnWithAnotherNumber) {
   }
 }
 
+TEST(RanksFaults, AStopThatOneRankHearsStopsAllAtTheSameStep) {
+  const TempFolder folder;
+  const std::string out = folder / "run";
+  Running job(kLong + Arguments{"--train-steps", "1000000", "--out", out}, ranks(3));
+  job.wait_for(out + "/checkpoint.safetensors");
+  const std::vector<pid_t> ranks_now = children(job.pid());
+  ASSERT_EQ(ranks_now.size(), 3u);
+  ::kill(ranks_now[2], SIGTERM);
+  const Ended e = job.wait();
+  EXPECT_EQ(e.exit_code, 130) << e.err;
+  EXPECT_NE(e.err.find("continue with: espalier train --resume"), std::string::npos) << e.err;
+  EXPECT_EQ(e.json().value("outcome", ""), "interrupted");
+}
+
 TEST(RanksFaults, AHungRankIsNamed) {
   const TempFolder folder;
   const std::string out = folder / "run";
