@@ -292,7 +292,10 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
     if (outcome != Outcome::kInterrupted || !asked || !go_on(*trainer_)) break;
     const ThreadPool::Uninterrupted whole(pool_);
     const ControlSeat::Wishes wishes = seat.take([&] { save(false); });
-    if (pool_.ranks() ? pool_.ranks()->any(wishes.stop) : wishes.stop) break;
+    if (pool_.ranks() ? pool_.ranks()->any(wishes.stop) : wishes.stop) {
+      control.stop();  // also where another rank was asked
+      break;
+    }
     if (wishes.save) save(false);
     if (wishes.snapshot)
       emit_({.kind = RunEvent::Kind::kSnapshot,
