@@ -68,7 +68,7 @@ while kills < given.kills:
         again = (folder / "config.json").exists()
         job = start(ranks, ["train", *(["--resume", folder] if again else [*TASKS[number], "--out", folder]), *COMMON])
         if kills < given.kills:
-            limit = time.monotonic() + dice.uniform(0.3, 4)
+            limit = time.monotonic() + dice.uniform(0.3, 1.2)
             while time.monotonic() < limit and job.poll() is None:
                 time.sleep(0.01)
             victims = ranks_of(job)
