@@ -6,9 +6,11 @@
 
 #include "bench/bench.hpp"
 #include "bench/signature.hpp"
+#include "comm_bench.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
+#include "program_ranks.hpp"
 
 namespace espalier::app {
 namespace {
@@ -16,7 +18,7 @@ namespace {
 struct BenchFlags {
   BenchOptions options;
   std::string threads;
-  bool json = false, list = false, signature = false, quiet = false;
+  bool json = false, list = false, signature = false, quiet = false, comm = false;
 };
 
 std::vector<int> parse_threads(const std::string& text) {
@@ -106,6 +108,8 @@ int run(const BenchFlags& f) {
     for (const BenchCase* c : select_cases(f.options.filter)) fmt::print("{:<28} {}\n", c->name, c->unit);
     return kDone;
   }
+  if (f.comm) return comm_bench(f.options.seconds, f.json);
+  if (program_ranks() && !program_ranks()->first()) return kDone;
   if (f.signature) return run_signature(f);
   const StopFlag& stop = interrupt_flag();
   const BenchReport report = bench(f.options, [&](const std::string& name, std::size_t index, std::size_t count) {
@@ -131,9 +135,11 @@ Command bench_command() {
   o.add("seconds", f->options.seconds, "no new samples of a case after so long", 0, 86400);
   o.add("list", f->list, "list the cases");
   o.add("signature", f->signature, "hash what small fixed cases compute: one line per case, then one hash of all");
+  o.add("comm", f->comm, "under mpirun: what it costs ranks to exchange bytes, and what of a step they gain");
   add_json(o, f->json);
   o.add("quiet", f->quiet, "do not name the cases as they run");
   command.keeps = f;
+  command.over_ranks = true;
   command.run = [f] {
     f->options.threads = parse_threads(f->threads);
     return run(*f);

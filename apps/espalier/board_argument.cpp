@@ -23,16 +23,16 @@ std::vector<long> numbers(const std::string& option, const std::string& text, ch
   return list;
 }
 
-BoardSize parse_board_size(const std::string& option, const std::string& text) {
+BoardSize parse_board_size(const std::string& option, const std::string& text, int most) {
   const std::vector<long> list = numbers(option, text, 'x');
   const long height = list[0], width = list.back();
-  if (list.size() > 2 || std::min(height, width) < 1 || std::max(height, width) > kMaxSide)
-    throw UsageError(option, fmt::format("got \"{}\", expected N or HxW with sides of 1 to {}", text, kMaxSide));
+  if (list.size() > 2 || std::min(height, width) < 1 || std::max(height, width) > most)
+    throw UsageError(option, fmt::format("got \"{}\", expected N or HxW with sides of 1 to {}", text, most));
   return {static_cast<int>(height), static_cast<int>(width)};
 }
 
-BoardSize board_size(const std::string& option, const std::string& text, const LatticeModel& model) {
-  if (!text.empty()) return parse_board_size(option, text);
+BoardSize board_size(const std::string& option, const std::string& text, const LatticeModel& model, int most) {
+  if (!text.empty()) return parse_board_size(option, text, most);
   const LatticeGoal::View view = model.goal().view(model.rollout());
   return {view.height, view.width};
 }

@@ -9,15 +9,20 @@
 #include <cstdio>
 
 #include "espalier/error.hpp"
+#include "program_ranks.hpp"
 
 namespace espalier::app {
 namespace {
+
+bool shared_work = false;  // a command runs on all ranks
 
 // Never throws, even when standard error cannot be written; one line, whatever the text.
 int complain(std::string text, int exit_code) {
   constexpr std::size_t kMaxLine = 1000;
   std::ranges::replace(text, '\n', ' ');
   if (text.size() > kMaxLine) text = text.substr(0, kMaxLine / 2) + " ... " + text.substr(text.size() - kMaxLine / 2);
+  // What went wrong in a command may have gone wrong on one rank alone; before, all see the same.
+  if (program_ranks() && shared_work) program_ranks()->end_job(text, exit_code);
   std::fputs(("espalier: " + text + "\n").c_str(), stderr);
   return exit_code;
 }
@@ -116,6 +121,8 @@ void build(CLI::App& app, const Command& command, int& exit_code) {
     std::vector<std::string> extra = app.remaining();
     if (!extra.empty()) refuse_extra(command, extra.front());
     if (!command.run) throw UsageError(command.name, "got no command, expected one; --help lists them");
+    if (program_ranks() && !program_ranks()->first() && !command.over_ranks) return;  // rank 0 alone does it
+    shared_work = command.over_ranks;
     exit_code = command.run();
   });
 }

@@ -33,6 +33,7 @@ struct Command {
   Fields options = {};
   std::string footer = {};
   std::function<int()> run = {};  // empty: one of the commands below must be named
+  bool over_ranks = false;        // run on all ranks; otherwise rank 0 works alone
   std::vector<Command> commands = {};
   std::string what_commands_are = "Commands";
   // For a word that names none of the commands: throws an Error that says so.

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "commands.hpp"
+#include "program_ranks.hpp"
 
 namespace {
 
@@ -16,13 +17,8 @@ void keep_standard_streams_open() {
       const int opened = ::open("/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   using namespace espalier::app;
-  keep_standard_streams_open();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then an error of the write, which is reported
-  std::signal(SIGPIPE, SIG_IGN);  // and so is a reader that went away
   Command program{"espalier",
                   "Trains networks that live on graphs and lattices, with the same bits for any number of threads."};
   program.footer = "Start with: espalier train checkerboard";
@@ -35,4 +31,13 @@ int main(int argc, char** argv) {
     return exit_code ? exit_code : kFailed;
   }
   return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  keep_standard_streams_open();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is then an error of the write, which is reported
+  std::signal(SIGPIPE, SIG_IGN);  // and so is a reader that went away
+  return espalier::app::as_rank(argc, argv, run_program);
 }

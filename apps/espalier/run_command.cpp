@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -16,6 +17,7 @@
 #include "interrupt.hpp"
 #include "model_argument.hpp"
 #include "output.hpp"
+#include "program_ranks.hpp"
 #include "progress.hpp"
 
 namespace espalier::app {
@@ -28,6 +30,10 @@ struct RunFlags {
   double fire_rate = 0;
   int threads = 0, fps = 12, scale = 0;
   bool soft = false, channels = false, json = false, quiet = false;
+  double rank_timeout = 600;
+
+  // Nobody looks at cells: a board may be larger than anything that can be shown.
+  bool unseen() const { return json && !soft && gif.empty() && png.empty(); }
 };
 
 constexpr std::uint64_t kMaxFrames = 400;
@@ -43,23 +49,23 @@ Pattern read_start(const std::string& path) {
   return pattern;
 }
 
-// In the middle of a board of zeros.
-BoardState place(const Pattern& pattern, int channels, int height, int width) {
+// In the middle of a board of zeros; some of its rows.
+BoardState place(const Pattern& pattern, int channels, int height, int width, RowRange rows) {
   if (pattern.height > height || pattern.width > width)
     throw UsageError("--start", fmt::format("got a board of {} x {}, expected one that fits in {} x {}", pattern.height,
                                             pattern.width, height, width));
   if (pattern.channels > channels)
     throw UsageError(
         "--start", fmt::format("got {} channels, expected at most {}, those of the model", pattern.channels, channels));
-  BoardState state(channels, height, width);
+  BoardState state(channels, rows.count, width);
+  const int top = (height - pattern.height) / 2 - rows.first, left = (width - pattern.width) / 2;
   for (int c = 0; c < pattern.channels; ++c)
-    for (int y = 0; y < pattern.height; ++y)
-      for (int x = 0; x < pattern.width; ++x)
-        state.at(c, (height - pattern.height) / 2 + y, (width - pattern.width) / 2 + x) = pattern.at(c, y, x);
+    for (int y = std::max(0, -top); y < std::min(pattern.height, rows.count - top); ++y)
+      for (int x = 0; x < pattern.width; ++x) state.at(c, top + y, left + x) = pattern.at(c, y, x);
   return state;
 }
 
-SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, const BoardState& start,
+SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, int height, int width,
                                    std::uint64_t steps) {
   SimulatorOptions o;
   o.periodic = model.periodic();
@@ -71,9 +77,9 @@ SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model,
     if (d.size() != 4 && d.size() != 6)
       throw UsageError("--damage", fmt::format("got \"{}\", expected TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]", f.damage));
     const auto n = [&](std::size_t i) { return static_cast<std::size_t>(d[i]); };
-    if (d[0] >= start.height || d[1] >= start.width || d[2] == 0 || d[3] == 0)
-      throw UsageError("--damage", fmt::format("got \"{}\", expected cells of the {} x {} board", f.damage,
-                                               start.height, start.width));
+    if (d[0] >= height || d[1] >= width || d[2] == 0 || d[3] == 0)
+      throw UsageError("--damage",
+                       fmt::format("got \"{}\", expected cells of the {} x {} board", f.damage, height, width));
     if (d.size() == 6 && d[4] >= d[5])
       throw UsageError("--damage", fmt::format("got \"{}\", expected FROM before TO", f.damage));
     o.dead.push_back({n(0), n(1), n(2), n(3), d.size() == 6 ? n(4) : 0, d.size() == 6 ? n(5) : steps});
@@ -91,6 +97,7 @@ class Stage {
         live_(!f.quiet && !f.json && !piped_ && isatty(STDOUT_FILENO)) {}
 
   void show(const BoardState& state, bool last) {
+    if (state.values.empty()) return;  // another rank shows it
     const Image image = f_.channels ? view_channels(state) : view_board(model_, state);
     if (!f_.gif.empty()) frames_.push_back(enlarge(image, scale(image)));
     if (live_) {
@@ -151,60 +158,67 @@ void check_pictures(const RunFlags& f) {
 }
 
 int run(const RunFlags& f) {
-  check_pictures(f);
+  if (!program_ranks() || program_ranks()->first()) check_pictures(f);
   const auto loaded = load_lattice_model(f.model);
   const LatticeModel& model = *loaded;
-  const auto [height, width] = board_size("--size", f.size, model);
+  const BoardSize size = board_size("--size", f.size, model, f.unseen() ? kMaxUnseen : kMaxSide);
+  const int height = size.height, width = size.width;  // what lambdas can take
   const std::uint64_t steps = f.steps ? f.steps : model.goal().view(model.rollout()).steps;
   ThreadPool pool(f.threads);
-  const BoardState start = f.start.empty() ? model.start(height, width, f.seed)
-                                           : place(read_start(f.start), model.channels(), height, width);
-  const SimulatorOptions options = simulator_options(f, model, start, steps);
-  const auto stepper = make_stepper(model, start, options, f.soft);
+  Ranks* const ranks = f.soft ? nullptr : program_ranks();
+  if (f.soft && program_ranks() && !program_ranks()->first()) return kDone;
+  if (ranks) program_ranks()->set_patience(f.rank_timeout);
+  if (ranks) ranks->check_same("model", Hasher().add(std::span<const float>(model.parameters().values())).hex());
+  SimulatorOptions options = simulator_options(f, model, height, width, steps);
+  options.ranks = ranks;
+  const std::optional<Pattern> given = f.start.empty() ? std::nullopt : std::optional(read_start(f.start));
+  const auto stepper = make_stepper(
+      model, height, width,
+      [&](RowRange rows) {
+        return given ? place(*given, model.channels(), height, width, rows) : model.start(height, width, f.seed, rows);
+      },
+      options, f.soft);
   const StopFlag& stop = interrupt_flag();  // until here a signal ends the program at once: nothing has begun
   // A soft step of a large board takes seconds, and one that is left off leaves the board as it was.
   if (f.soft) pool.watch(&stop);
   Stage stage(f, model);
+  const auto on_any = [&](bool here) { return ranks ? ranks->any(here) : here; };
+  const bool every_step = on_any(stage.every_step()), to_the_last = on_any(stage.live() || stage.has_pictures());
   const double began = seconds_now();
   // Long runs are shown in at most kMaxFrames frames.
-  const std::uint64_t stride = stage.every_step() ? (steps + kMaxFrames - 1) / kMaxFrames : steps;
-  if (stage.every_step()) stage.show(stepper->state(), false);
+  const std::uint64_t stride = every_step ? (steps + kMaxFrames - 1) / kMaxFrames : steps;
+  if (every_step) stage.show(stepper->state(), false);
   Progress progress(f.quiet || f.json || stage.live(), steps);
   Portion portion;
   std::uint64_t done = 0;
-  while (done < steps && !stop.raised()) {
+  bool ended = false;
+  while (done < steps && !ended) {
     const std::uint64_t shown = std::min(done + stride, steps);
-    while (done < shown && !stop.raised()) {
-      const std::uint64_t now = portion.next(shown - done);
+    while (done < shown && !ended) {
+      const std::uint64_t mine = portion.next(shown - done), now = ranks ? ranks->all_gather(mine).front() : mine;
       try {
         stepper->advance(now, pool);
         done += now;
       } catch (const Cancelled&) {
-        break;
       }
+      ended = on_any(stop.raised());
       if (done < steps && seconds_now() - began > kPatience) progress.update(done, "steps");
     }
     progress.clear();
-    if (!stop.raised() || stage.live() || stage.has_pictures())
-      stage.show(stepper->state(), done == steps || stop.raised());
+    if (!f.unseen() && (!ended || to_the_last)) stage.show(stepper->state(), done == steps || ended);
   }
   if (f.json) {
-    const BoardState state = stepper->state();
-    double alive = 0;
-    for (int y = 0; y < height; ++y)
-      for (int x = 0; x < width; ++x) alive += state.at(0, y, x);
-    Hasher hash;
-    hash.add(std::span<const float>(state.values));
+    const Stepper::Figures figures = stepper->figures();
     print_json({{"learned", model.goal().name()},
                 {"height", height},
                 {"width", width},
                 {"steps", done},
                 {"soft", f.soft},
-                {"alive", alive},
-                {"board_hash", hash.hex()},
+                {"alive", figures.alive},
+                {"board_hash", figures.hash},
                 {"seconds", seconds_now() - began}});
   }
-  return stop.raised() ? kInterrupted : kDone;
+  return ended ? kInterrupted : kDone;
 }
 
 }  // namespace
@@ -231,7 +245,10 @@ Command run_command() {
   add_threads(o, f->threads);
   o.add("quiet", f->quiet, "draw nothing");
   o.add("json", f->json, "print one JSON object instead of the board");
+  o.add("rank-timeout", f->rank_timeout, "under mpirun: seconds after which a rank that does not answer ends the job",
+        1, 1e9);
   c.keeps = f;
+  c.over_ranks = true;
   c.run = [f] { return run(*f); };
   return c;
 }

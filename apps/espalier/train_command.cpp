@@ -7,6 +7,7 @@
 #include "espalier/run.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
+#include "program_ranks.hpp"
 #include "progress.hpp"
 
 namespace espalier::app {
@@ -20,6 +21,7 @@ struct TrainFlags {
   bool quiet = false, json = false, timing = false, require_solved = false;
   std::string resume;
   std::uint64_t more_steps = 0;
+  double rank_timeout = 600;
   bool list = false;
 };
 
@@ -29,6 +31,9 @@ void add_run_flags(Fields& options, TrainFlags& f) {
   options.add("quiet", f.quiet, "no progress");
   options.add("json", f.json, "print one JSON object on standard output at the end");
   options.add("timing", f.timing, "show where the time of a step goes");
+  options.add("check-ranks", f.run.check_ranks, "under mpirun: compare the weights of all ranks after every step");
+  options.add("rank-timeout", f.rank_timeout,
+              "under mpirun: seconds after which a rank that does not answer ends the job", 1, 1e9);
   options.add("require-solved", f.require_solved, "exit with 3 when the task is not solved");
 }
 
@@ -52,7 +57,7 @@ class TrainProgress {
         event.kind != Kind::kSeedEnded)
       return;
     Row& row = rows_[event.seed];
-    const TrainState& state = event.trainer->state();
+    const TrainState& state = *event.state;
     row.steps = event.kind == Kind::kSeedEnded ? steps_ : state.step;
     row.score = state.best.score;
     row.solved = state.best.solved;
@@ -114,6 +119,8 @@ void print_timing(const RunReport& report) {
   const std::pair<const char*, double> phases[] = {{"data", sum.data},           {"forward", sum.forward},
                                                    {"backward", sum.backward},   {"reduction", sum.reduction},
                                                    {"optimizer", sum.optimizer}, {"evaluation", sum.evaluation}};
+  std::uint64_t sent = 0;
+  for (const SeedReport& r : report.seeds) sent += r.bytes_sent;
   double total = 0;
   for (const auto& [name, seconds] : phases) total += seconds;
   if (steps == 0 || total <= 0) return;
@@ -121,6 +128,7 @@ void print_timing(const RunReport& report) {
   for (const auto& [name, seconds] : phases)
     if (seconds > 0)
       note("  {:<10} {:9.3f} ms {:6.1f} %\n", name, seconds * 1e3 / static_cast<double>(steps), 100 * seconds / total);
+  if (sent > 0) note("  each rank sends {} bytes per step\n", sent / steps);
 }
 
 Json summary(const Run& run, const RunReport& report, int threads) {
@@ -221,6 +229,12 @@ int train(Run run, const TrainFlags& f) {
   return f.require_solved && !report.best().solved ? kUnsolved : kDone;
 }
 
+void join(RunOptions& options, const TrainFlags& f) {
+  if (!program_ranks()) return;
+  program_ranks()->set_patience(f.rank_timeout);
+  options.ranks = program_ranks();
+}
+
 Command task_command(const Task& task) {
   struct Own {
     explicit Own(const Task& t) : config(t) {}
@@ -235,11 +249,13 @@ Command task_command(const Task& task) {
   command.options.add("force", own->flags.run.force, "replace a run that is in the folder");
   command.options.append(own->config.fields());
   command.keeps = own;
+  command.over_ranks = true;
   command.run = [own] {
     RunOptions options = own->flags.run;
     if (options.folder.empty()) throw UsageError("--out", "got an empty name, expected a folder");
     if (options.folder == kDefaultFolder)
       options.folder = fmt::format("runs/{}-{}", own->config.task, own->config.seed);
+    join(options, own->flags);
     return train(Run::create(own->config, options), own->flags);
   };
   return command;
@@ -266,6 +282,7 @@ Command train_command() {
     }
   };
   command.keeps = flags;
+  command.over_ranks = true;
   command.run = [flags] {
     if (flags->list) {
       for (const Task& task : all_tasks()) fmt::print("{:<20} {}\n", task.name, task.summary);
@@ -273,7 +290,9 @@ Command train_command() {
     }
     if (flags->resume.empty())
       throw UsageError("train", "got no task, expected one; hint: espalier train --list shows them");
-    return train(Run::resume(flags->resume, flags->run, flags->more_steps), *flags);
+    RunOptions options = flags->run;
+    join(options, *flags);
+    return train(Run::resume(flags->resume, options, flags->more_steps), *flags);
   };
   return command;
 }

@@ -104,6 +104,17 @@ class GradientSlots {
   // total[i] += tree sum over slots of slot[i]: neighbouring slots first, then pairs of pairs, and so on.
   void add_to(std::span<float> total, const ThreadPool& pool = calling_thread()) const;
 
+  // Slots over the ranks of a pool, in units of so many neighbours: which are this one's, all of them without ranks or
+  // when there is only one unit. Slots of others need not be filled in for add_shared(), which is add_to() to the bit:
+  // ranks give each other the sums of whole subtrees, and everyone completes the same tree.
+  struct Own {
+    std::size_t begin, end, unit;
+    bool shared;  // others have the rest
+  };
+  Own own(const ThreadPool& pool, std::size_t unit = 1) const;
+  void zero(const Own& own, const ThreadPool& pool);
+  void add_shared(std::span<float> total, const Own& own, const ThreadPool& pool) const;
+
  private:
   std::size_t slots_, floats_, stride_;
   AlignedVector<float> data_;  // [slots][stride]

@@ -70,7 +70,8 @@ struct RunEvent {
   };
   Kind kind;
   std::uint64_t seed = 0;
-  const Trainer* trainer = nullptr;  // its state; null for kMessage
+  const Trainer* trainer = nullptr;   // null for kMessage, and for seeds that another rank trains
+  const TrainState* state = nullptr;  // the trainer's; of another rank's without weights. Null for kMessage
   std::shared_ptr<const Model> snapshot = nullptr;
   std::string text = {};
 };
@@ -106,6 +107,11 @@ struct RunOptions {
   bool force = false;                  // replace a run that is in the folder
   double checkpoint_seconds = 5;       // wall time between checkpoints ...
   std::uint64_t checkpoint_every = 0;  // ... or steps between them, when not 0
+  // Processes that train together (src/base/ranks.hpp), or null. One seed's batches are shared out over them; of
+  // several seeds each has its own. All must make the same run; files are those of rank 0, and only its report is
+  // whole.
+  Ranks* ranks = nullptr;
+  bool check_ranks = false;  // compare the weights of all ranks after every step
 };
 
 // How one seed ended.
@@ -118,6 +124,7 @@ struct SeedReport {
   double seconds = 0;
   PhaseSeconds phases = {};       // of this call ...
   std::uint64_t phase_steps = 0;  // ... and the steps they belong to
+  std::uint64_t bytes_sent = 0;   // in these steps, to other ranks
   std::size_t num_parameters = 0;
   std::string weights_hash = {};
   Facts facts = {};               // the objective's own report; of the winner only

@@ -24,6 +24,8 @@
 
 namespace espalier {
 
+class Ranks;
+
 // One board of H x W cells with C bits each: one plane for each channel, rows packed into 64-bit words, cell x of a row
 // in bit x % 64 of word x / 64. Bits beyond the width are 0.
 class Board {
@@ -56,8 +58,9 @@ class Board {
     return words_.data() + offset(y, c);
   }
 
-  // Every bit a fair coin; the same board for the same seed.
-  void randomize(std::uint64_t seed);
+  // Every bit a fair coin; the same board for the same seed. With a whole height, the rows from first_row on of a board
+  // that high.
+  void randomize(std::uint64_t seed, std::size_t first_row = 0, std::size_t whole_height = 0);
   // What lies outside of the board is left out.
   void clear_rectangle(std::size_t top, std::size_t left, std::size_t height, std::size_t width);
   std::size_t count(int channel) const;  // bits that are 1
@@ -177,6 +180,8 @@ struct SimulatorOptions {
   std::size_t random_reset = 0;  // side of a square set to 0 at a random place after every step
   SimulatorEngine engine = SimulatorEngine::kAuto;
   int word_bits = 0;  // 64 to 512 for the interpreter, 256 or 512 for machine code; 0: the widest this machine has
+  // Processes (src/base/ranks.hpp) that share the board in bands of rows, each with its own simulator; null: none.
+  Ranks* ranks = nullptr;
 };
 
 // One board of any size.
@@ -189,7 +194,12 @@ class Simulator {
   // The number of the next step: it keys fire mask and damage, so a run can be cut in pieces.
   std::uint64_t step() const { return step_; }
   void set_step(std::uint64_t step) { step_ = step; }
-  // `board` must have the simulator's size and the cell's channels.
+  // The rows that run() takes: all, or this process's band, which has none when there are more processes than rows.
+  std::size_t first_row() const;
+  std::size_t rows() const;
+  std::size_t rows_of(int rank) const;  // of another's band
+  // `board` must have the simulator's rows and width and the cell's channels. Bands give their neighbours the rows that
+  // these see, so all processes that have rows must run as many steps.
   void run(Board& board, std::uint64_t steps, const ThreadPool& pool = calling_thread());
 
   bool native() const;  // machine code rather than the interpreter
@@ -203,7 +213,10 @@ class Simulator {
  private:
   struct Plan;
   void one_step(const Board& now, Board& next, const ThreadPool& pool);
+  void fill_rim(Board& board) const;
+  void clear(Board& board, const DeadRectangle& rectangle) const;
   SimulatorOptions options_;
+  std::size_t whole_height_;
   std::uint64_t step_ = 0;
   std::unique_ptr<Plan> plan_;
 };

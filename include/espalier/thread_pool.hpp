@@ -18,6 +18,7 @@
 namespace espalier {
 
 class WorkerThreads;
+class Ranks;
 
 // Raised, from any thread or a signal handler, by whoever wants a computation to end early; checked between chunks. A
 // loop that was cancelled can be run again once the flag is cleared: so it serves for pausing, too.
@@ -103,6 +104,11 @@ class ThreadPool {
     const ThreadPool& pool_;
   };
 
+  // The other processes that train with this one (src/base/ranks.hpp), or null: then this one does everything. Training
+  // shares a batch out over them; all must run the same training with pools of their own.
+  void join(Ranks* ranks) { ranks_ = ranks; }
+  Ranks* ranks() const { return ranks_; }
+
   // Below this much work (a few wake-ups of a sleeping worker) one thread is faster than two.
   static constexpr double kWorthWakingNs = 20'000;
 
@@ -113,6 +119,7 @@ class ThreadPool {
   int threads_, workers_;
   std::atomic<const StopFlag*> stop_{nullptr};
   mutable std::atomic<int> uninterrupted_{0};
+  Ranks* ranks_ = nullptr;
   std::unique_ptr<WorkerThreads> worker_threads_;
 };
 

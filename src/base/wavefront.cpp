@@ -21,8 +21,13 @@ struct alignas(64) Progress {
 // One run, shared by the workers.
 class RunState {
  public:
-  RunState(const std::vector<std::vector<std::uint32_t>>& neighbours, std::size_t steps)
-      : neighbours_(neighbours), steps_(steps), progress_(std::make_unique<Progress[]>(neighbours.size())) {}
+  RunState(const std::vector<std::vector<std::uint32_t>>& neighbours, std::size_t first, std::size_t last,
+           std::size_t steps)
+      : neighbours_(neighbours),
+        first_(first),
+        last_(last),
+        steps_(steps),
+        progress_(std::make_unique<Progress[]>(neighbours.size())) {}
 
   struct Claim {
     std::size_t step, chunk;
@@ -43,17 +48,18 @@ class RunState {
     progress_[claim.chunk].done.store(claim.step + 1, std::memory_order_release);
     if (claim.step + 1 == steps_) finished_chunks_.fetch_add(1, std::memory_order_release);
   }
-  bool over() const { return finished_chunks_.load(std::memory_order_acquire) == neighbours_.size() || failed_; }
+  bool over() const { return finished_chunks_.load(std::memory_order_acquire) == last_ - first_ || failed_; }
   void fail() { failed_ = true; }
 
  private:
   bool may_begin(std::size_t step, std::size_t chunk) const {
-    return std::ranges::all_of(
-        neighbours_[chunk], [&](std::uint32_t n) { return progress_[n].done.load(std::memory_order_acquire) >= step; });
+    return std::ranges::all_of(neighbours_[chunk], [&](std::uint32_t n) {
+      return n < first_ || n >= last_ || progress_[n].done.load(std::memory_order_acquire) >= step;
+    });
   }
 
   const std::vector<std::vector<std::uint32_t>>& neighbours_;
-  std::size_t steps_;
+  std::size_t first_, last_, steps_;
   std::unique_ptr<Progress[]> progress_;
   std::atomic<std::size_t> finished_chunks_{0};
   std::atomic<bool> failed_{false};
@@ -65,26 +71,27 @@ Wavefront::Wavefront(std::vector<std::vector<std::uint32_t>> neighbours) : neigh
   for (std::uint32_t c = 0; c < neighbours_.size(); ++c) neighbours_[c].push_back(c);  // itself it waits for too
 }
 
-void Wavefront::run(std::size_t steps, double chunk_ns, const ThreadPool& pool,
+void Wavefront::run(std::size_t first, std::size_t last, std::size_t steps, double chunk_ns, const ThreadPool& pool,
                     const std::function<void(std::size_t, std::size_t)>& body) const {
-  const auto workers = std::min(static_cast<std::size_t>(pool.workers()), chunks());
-  const double step_ns = chunk_ns * static_cast<double>(chunks());
+  const std::size_t count = last - first, workers = std::min(static_cast<std::size_t>(pool.workers()), count);
+  const double step_ns = chunk_ns * static_cast<double>(count);
   // Chunks so small that a step is short spend their time on looking at each other.
   if (steps == 0 || workers <= 1 || step_ns < ThreadPool::kWorthWakingNs) {
     for (std::size_t step = 0; step < steps; ++step)
-      for (std::size_t chunk = 0; chunk < chunks(); ++chunk) {
+      for (std::size_t chunk = first; chunk < last; ++chunk) {
         pool.check_stop();
         body(step, chunk);
       }
     return;
   }
-  RunState state(neighbours_, steps);
+  RunState state(neighbours_, first, last, steps);
   // Each worker keeps to its own part, whose data are in the cache of its core, as long as it may.
   pool.for_chunks(workers, 1, step_ns * static_cast<double>(steps), [&](Chunk worker) {
-    const std::size_t first = chunks() * worker.index / workers, last = chunks() * (worker.index + 1) / workers;
+    const std::size_t begin = first + count * worker.index / workers;
+    const std::size_t end = first + count * (worker.index + 1) / workers;
     for (int idle = 0; !state.over();) {
-      std::optional<RunState::Claim> claim = state.claim(first, last);
-      if (!claim) claim = state.claim(0, chunks());
+      std::optional<RunState::Claim> claim = state.claim(begin, end);
+      if (!claim) claim = state.claim(first, last);
       if (!claim) {
         if (++idle < kSpinRounds)
           cpu_pause();

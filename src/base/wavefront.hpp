@@ -23,6 +23,11 @@ class Wavefront {
   // done the step before, and before any of them has begun the step after. `chunk_ns`: rough cost of one call.
   // Like ThreadPool::for_chunks in all else.
   void run(std::size_t steps, double chunk_ns, const ThreadPool& pool,
+           const std::function<void(std::size_t step, std::size_t chunk)>& body) const {
+    run(0, chunks(), steps, chunk_ns, pool, body);
+  }
+  // Chunks first to last - 1 alone, which wait for none of the others.
+  void run(std::size_t first, std::size_t last, std::size_t steps, double chunk_ns, const ThreadPool& pool,
            const std::function<void(std::size_t step, std::size_t chunk)>& body) const;
 
  private:

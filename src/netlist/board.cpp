@@ -53,12 +53,13 @@ void Board::fill_rim(bool periodic) {
   }
 }
 
-void Board::randomize(std::uint64_t seed) {
+void Board::randomize(std::uint64_t seed, std::size_t first_row, std::size_t whole_height) {
   const Random random(seed, Purpose::kData);
-  std::uint64_t index = 0;
+  const std::uint64_t rows = whole_height ? whole_height : height_;
   for (int c = 0; c < channels_; ++c)
     for (std::size_t y = 0; y < height_; ++y) {
       std::uint64_t* words = row(y, c);
+      std::uint64_t index = (static_cast<std::uint64_t>(c) * rows + first_row + y) * row_words_;
       for (std::size_t w = 0; w < row_words_; ++w) words[w] = random.bits64(index++);
       words[row_words_ - 1] &= last_word_mask();
     }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "base/ranks.hpp"
 #include "base/scratch.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
@@ -17,12 +19,23 @@ namespace {
 constexpr std::size_t kTileBytes = 16 * 1024;  // of shifted rows of one tile, about: half a first-level cache
 constexpr std::size_t kMaxTileRows = 64;
 
+// A band has at least one row: with more ranks than rows the last ones have none.
+int bands_of(std::size_t height, const Ranks& ranks) {
+  return static_cast<int>(std::min<std::size_t>(height, static_cast<std::size_t>(ranks.size())));
+}
+RankShare band_of(std::size_t height, const Ranks* ranks, int rank) {
+  if (!ranks) return {0, height};
+  const int bands = bands_of(height, *ranks);
+  return rank < bands ? share_of(height, 1, rank, bands) : RankShare{height, height};
+}
+
 }  // namespace
 
 // Everything fixed by circuit and board size. A tile is a band of rows; its scratch memory (one for each worker) holds,
 // for each channel that the circuit looks at, the tile's rows shifted west and east, then the values that rows of cells
 // share, then the fire mask, then room for the engine.
 struct Simulator::Plan {
+  RankShare band;  // rows of the whole board that are ours
   std::size_t height, width, row_words, plane_words;
   int channels;
   bool fires;
@@ -42,7 +55,12 @@ struct Simulator::Plan {
   std::unique_ptr<ScratchPool<Scratch>> scratch;
 
   Plan(const Netlist& cell, std::size_t h, std::size_t w, const SimulatorOptions& options)
-      : height(h), width(w), channels(cell_channels(cell)), fires(options.fire_rate < 1), next(h, w, channels) {
+      : band(band_of(h, options.ranks, options.ranks ? options.ranks->rank() : 0)),
+        height(h == 0 ? 0 : std::max<std::size_t>(1, band.end - band.begin)),
+        width(w),
+        channels(cell_channels(cell)),
+        fires(options.fire_rate < 1),
+        next(height, w, channels) {
     row_words = next.row_words_;
     plane_words = next.plane_words_;
     const SimProgram whole = sim_program(fires ? with_fire(cell) : cell);
@@ -145,7 +163,7 @@ struct Simulator::Plan {
                  s.east ? &memory[s.east_word] : nullptr);
     const auto whole_vectors = [](std::size_t words) { return (words + 7) / 8 * 8; };
     const std::size_t words = whole_vectors(rows * row_words);
-    if (fire) fire->fill(first_row * row_words, std::span(&memory[fire_word], words));
+    if (fire) fire->fill((band.begin + first_row) * row_words, std::span(&memory[fire_word], words));
     auto* base = reinterpret_cast<std::uint8_t*>(memory.data());
     const SimMemory places{base, reinterpret_cast<const std::uint8_t*>(now.row(first_row, 0)),
                            reinterpret_cast<std::uint8_t*>(into.row(first_row, 0)), base + bytes(fire_word)};
@@ -160,12 +178,19 @@ struct Simulator::Plan {
 };
 
 Simulator::Simulator(const Netlist& cell, std::size_t height, std::size_t width, const SimulatorOptions& options)
-    : options_(options) {
+    : options_(options), whole_height_(height) {
   if (!(options.fire_rate >= 0 && options.fire_rate <= 1))
     fail("simulator", fmt::format("a fire rate of {}", options.fire_rate), "0 to 1");
   plan_ = std::make_unique<Plan>(cell, height, width, options);
 }
 Simulator::~Simulator() = default;
+
+std::size_t Simulator::first_row() const { return plan_->band.begin; }
+std::size_t Simulator::rows() const { return plan_->band.end - plan_->band.begin; }
+std::size_t Simulator::rows_of(int rank) const {
+  const RankShare band = band_of(whole_height_, options_.ranks, rank);
+  return band.end - band.begin;
+}
 
 bool Simulator::native() const { return plan_->engine->native(); }
 int Simulator::word_bits() const { return plan_->engine->word_bits(); }
@@ -199,21 +224,54 @@ void Simulator::one_step(const Board& now, Board& next, const ThreadPool& pool) 
   });
 }
 
+// The rows around a band are those of its neighbours, all channels in one message. What goes up and what goes down has
+// a tag of its own, because both neighbours may be the same rank.
+void Simulator::fill_rim(Board& board) const {
+  Ranks* const ranks = options_.ranks;
+  const int bands = ranks ? bands_of(whole_height_, *ranks) : 1;
+  board.fill_rim(bands == 1 && options_.periodic);
+  if (bands == 1) return;
+  constexpr int kUp = 0, kDown = 1;
+  const int me = ranks->rank(), above = (me + bands - 1) % bands, below = (me + 1) % bands;
+  const bool has_above = options_.periodic || me > 0, has_below = options_.periodic || me + 1 < bands;
+  const std::size_t words = board.row_words();
+  const auto pack = [&](std::size_t y) {
+    std::vector<std::uint64_t> rows;
+    for (int c = 0; c < board.channels(); ++c) rows.insert(rows.end(), board.row(y, c), board.row(y, c) + words);
+    return rows;
+  };
+  const auto put = [&](const Bytes& bytes, std::ptrdiff_t y) {
+    for (int c = 0; c < board.channels(); ++c)
+      std::memcpy(board.row(0, c) + y * static_cast<std::ptrdiff_t>(words),
+                  bytes.data() + static_cast<std::size_t>(c) * words * 8, words * 8);
+  };
+  const std::vector<std::uint64_t> first = pack(0), last = pack(board.height() - 1);
+  ranks->exchange({{has_above ? above : -1, kUp, std::as_bytes(std::span(first))},
+                   {has_below ? below : -1, kDown, std::as_bytes(std::span(last))}},
+                  {{has_above ? above : -1, kDown, [&](const Bytes& bytes) { put(bytes, -1); }},
+                   {has_below ? below : -1, kUp,
+                    [&](const Bytes& bytes) { put(bytes, static_cast<std::ptrdiff_t>(board.height())); }}});
+}
+
+void Simulator::clear(Board& board, const DeadRectangle& r) const {
+  const std::size_t top = std::max(r.top, first_row()), bottom = r.top + std::min(r.height, whole_height_);
+  if (bottom > top) board.clear_rectangle(top - first_row(), r.left, bottom - top, r.width);
+}
+
 void Simulator::run(Board& board, std::uint64_t steps, const ThreadPool& pool) {
+  if (rows() == 0) return;
   if (board.height() != plan_->height || board.width() != plan_->width || board.channels() != plan_->channels)
     fail("simulator",
          fmt::format("a board of {} x {} cells, {} channels", board.height(), board.width(), board.channels()),
          fmt::format("{} x {}, {} channels", plan_->height, plan_->width, plan_->channels));
   for (std::uint64_t s = 0; s < steps; ++s, ++step_) {
-    board.fill_rim(options_.periodic);
+    fill_rim(board);
     one_step(board, plan_->next, pool);
     std::swap(board, plan_->next);
     for (const DeadRectangle& r : options_.dead)
-      if (step_ >= r.from && step_ < r.to) board.clear_rectangle(r.top, r.left, r.height, r.width);
-    if (options_.random_reset) {
-      const DeadRectangle r = random_square(options_.seed, step_, options_.random_reset, board.height(), board.width());
-      board.clear_rectangle(r.top, r.left, r.height, r.width);
-    }
+      if (step_ >= r.from && step_ < r.to) clear(board, r);
+    if (options_.random_reset)
+      clear(board, random_square(options_.seed, step_, options_.random_reset, whole_height_, board.width()));
   }
 }
 

@@ -4,19 +4,23 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
+#include "base/ranks.hpp"
 #include "espalier/error.hpp"
 #include "runs/run_folder.hpp"
+#include "runs/seed_ranks.hpp"
 #include "runs/session.hpp"
 
 namespace espalier {
 namespace {
 
+constexpr double kTellSeconds = 0.05;      // between two steps of a seed that rank 0 hears of
 constexpr const char* kBeaten = "beaten";  // stopped because a lower seed has solved the task
 
 // Whether `a` is the better one of two seeds that have ended.
@@ -58,17 +62,38 @@ struct Run::State {
   std::atomic<std::size_t> next{0};
   std::atomic<std::uint64_t> lowest_solved{std::numeric_limits<std::uint64_t>::max()};
 
+  std::unique_ptr<SeedClient> client;  // of several seeds on a rank that is not the first
+
   void emit(const RunEvent& event) {
     const std::lock_guard lock(mutex);
     for (const RunListener& listener : listeners) listener(event);
   }
+  // One that trains here: also told to rank 0, not every step.
+  void emit_own(std::size_t index, const RunEvent& event, double& told_at) {
+    emit(event);
+    if (!client) return;
+    const double now = seconds_now();
+    if (event.kind == RunEvent::Kind::kStep && now - told_at < kTellSeconds) return;
+    told_at = now;
+    heed(client->tell(index, event));
+  }
+  void heed(const SeedNews& news) {
+    note_solved(news.lowest_solved);
+    if (news.stop && !control.stopped()) control.stop();
+  }
+  std::size_t stride() const { return options.ranks ? static_cast<std::size_t>(options.ranks->size()) : 1; }
 
+  bool writes() const { return !options.ranks || options.ranks->first(); }
   bool several() const { return config.seeds > 1; }
 
-  std::optional<RunFolder> folder_of(const RunConfig& own) const {
-    if (!folder || !several()) return folder;
+  std::unique_ptr<RunFolder> folder_of(const RunConfig& own) const {
+    if (client)
+      return client->open(own.seed - config.seed, RunFolder::seed_folder(options.folder, own.seed), own.text());
+    if (!folder) return nullptr;
+    if (!several()) return std::make_unique<RunFolder>(*folder);
     const std::string path = RunFolder::seed_folder(folder->path(), own.seed);
-    if (!RunFolder::holds_run(path)) return RunFolder::create(path, own.text(), true, RunFolder::Lock::kNone);
+    if (!RunFolder::holds_run(path))
+      return std::make_unique<RunFolder>(RunFolder::create(path, own.text(), true, RunFolder::Lock::kNone));
     RunFolder old = RunFolder::open(path, RunFolder::Lock::kNone);
     if (old.config() != own.text()) {
       RunConfig before = RunConfig::parse(old.config(), old.file("config.json"), all_tasks());
@@ -78,22 +103,26 @@ struct Run::State {
              "a seed of this run", "start the run anew");
       old.replace_config(own.text());
     }
-    return old;
+    return std::make_unique<RunFolder>(std::move(old));
   }
 
   // Trains one seed; what it throws ends in its report.
   void train_seed(std::size_t index, ThreadPool& pool) {
     SeedReport& row = report.seeds[index];
+    double told_at = 0;
     try {
       const RunConfig own = several() ? seed_config(config, row.seed) : config;
       Session session(own, index == 0 ? std::move(first) : nullptr, folder_of(own), options, pool,
-                      [this](const RunEvent& event) { emit(event); });
+                      [&](const RunEvent& event) { emit_own(index, event, told_at); });
       {
         const std::lock_guard lock(mutex);
         row.started = true;
         row.outcome = "running";
       }
       const auto go_on = [&](const Trainer& trainer) {
+        if (client && seconds_now() - told_at > kTellSeconds)  // also where a search takes no steps
+          emit_own(index, {.kind = RunEvent::Kind::kStep, .seed = row.seed, .trainer = &trainer, .state = &trainer.state()},
+                   told_at);
         if (trainer.state().best.solved && several()) note_solved(row.seed);
         return row.seed <= lowest_solved;
       };
@@ -108,6 +137,7 @@ struct Run::State {
       row.outcome = "failed";
       row.error = std::current_exception();
     }
+    if (client) heed(client->end(index, row, models[index].get()));
   }
 
   void note_solved(std::uint64_t seed) {
@@ -133,10 +163,11 @@ struct Run::State {
 
   // Takes waiting seeds one after the other, lowest first, until none is left that could win.
   void work(ThreadPool& pool) {
-    for (std::size_t i = next++; i < report.seeds.size(); i = next++) {
+    for (std::size_t i = next.fetch_add(stride()); i < report.seeds.size(); i = next.fetch_add(stride())) {
       if (control.stopped()) return;
       if (report.seeds[i].seed > lowest_solved) {
         report.seeds[i].outcome = kBeaten;
+        if (client) client->end(i, report.seeds[i], nullptr);
         continue;
       }
       train_seed(i, pool);
@@ -145,7 +176,8 @@ struct Run::State {
 
   void work_in_parallel(ThreadPool& pool) {
     const int workers = pool.workers();
-    const int at_once = std::min<int>(workers, static_cast<int>(report.seeds.size()));
+    const std::size_t own_seeds = (report.seeds.size() + stride() - 1 - std::min(next.load(), stride() - 1)) / stride();
+    const int at_once = std::min<int>(workers, static_cast<int>(own_seeds));
     if (at_once <= 1) return work(pool);
     std::vector<std::unique_ptr<ThreadPool>> pools;
     std::vector<std::jthread> threads;
@@ -159,6 +191,33 @@ struct Run::State {
                                 std::max<std::size_t>(threads.size(), 1), at_once, error.what())});
     }
     if (threads.empty()) work(pool);
+  }
+
+  // Several seeds over ranks: every stride-th is ours.
+  void work_as_rank(ThreadPool& pool) {
+    Ranks& ranks = *options.ranks;
+    next = static_cast<std::size_t>(ranks.rank());
+    if (!ranks.first()) {
+      client = std::make_unique<SeedClient>(ranks);
+      work_in_parallel(pool);
+      while (!client->idle(control.stopped()).all_ended) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      return;
+    }
+    std::atomic<bool> done{false};
+    SeedServer server(ranks, {[this](std::size_t index) { return folder_of(seed_config(config, config.seed + index)); },
+                              [this](const RunEvent& event) { emit(event); },
+                              [this](std::size_t index, SeedReport row, std::unique_ptr<Model> model) {
+                                const std::lock_guard lock(mutex);
+                                report.seeds.at(index) = std::move(row);
+                                models.at(index) = std::move(model);
+                              },
+                              [this] {
+                                return SeedNews{lowest_solved, control.stopped(), 0};
+                              },
+                              [this](std::uint64_t seed) { note_solved(seed); }, [this] { control.stop(); }});
+    const std::jthread thread([&] { server.serve([&] { return done.load(); }, calling_thread()); });
+    work_in_parallel(pool);
+    done = true;
   }
 
   void write_table() const {
@@ -177,12 +236,18 @@ Run::~Run() = default;
 Run Run::create(RunConfig config, const RunOptions& options) {
   auto state = std::make_unique<State>(std::move(config), options);
   state->first = state->config.make_objective();  // what is impossible fails here, before there is a folder
-  if (!options.folder.empty())
+  if (!options.folder.empty() && state->writes())
     state->folder = RunFolder::create(options.folder, state->config.text(), options.force, RunFolder::Lock::kTake);
   return Run(std::move(state));
 }
 
 Run Run::resume(const std::string& folder, const RunOptions& options, std::uint64_t train_steps) {
+  if (options.ranks && !options.ranks->first()) {  // told by rank 0 below
+    auto state = std::make_unique<State>(
+        RunConfig::parse(options.ranks->broadcast(std::string()), "the configuration of rank 0", all_tasks()), options);
+    state->options.folder = folder;
+    return Run(std::move(state));
+  }
   RunFolder opened = RunFolder::open(folder, RunFolder::Lock::kTake);
   RunConfig config = RunConfig::parse(opened.config(), opened.file("config.json"), all_tasks());
   if (train_steps) {
@@ -192,6 +257,7 @@ Run Run::resume(const std::string& folder, const RunOptions& options, std::uint6
     config.train.steps = train_steps;
     opened.replace_config(config.text());
   }
+  if (options.ranks) options.ranks->broadcast(config.text());
   auto state = std::make_unique<State>(std::move(config), options);
   state->options.folder = folder;
   state->folder = std::move(opened);
@@ -213,12 +279,22 @@ RunReport Run::train(ThreadPool& pool) {
   }
   s.models.clear();
   s.models.resize(s.report.seeds.size());
+  s.client.reset();
   s.next = 0;
   s.lowest_solved = std::numeric_limits<std::uint64_t>::max();
-  s.work_in_parallel(pool);
+  if (s.options.ranks && !s.several()) {
+    pool.join(s.options.ranks);
+    s.work(pool);
+    pool.join(nullptr);
+  } else if (s.options.ranks) {
+    s.work_as_rank(pool);
+  } else {
+    s.work_in_parallel(pool);
+  }
 
   RunReport report = std::move(s.report);
   report.interrupted = s.control.stopped();
+  if (s.client) return report;  // rank 0 has the whole one
   for (std::size_t i = 1; i < report.seeds.size(); ++i)
     if (wins(report.seeds[i], report.seeds[report.winner])) report.winner = i;
   if (report.best().error) std::rethrow_exception(report.best().error);

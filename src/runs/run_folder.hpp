@@ -36,25 +36,39 @@ class RunFolder {
   static bool holds_run(const std::string& path);
   static std::string seed_folder(const std::string& path, std::uint64_t seed);
 
+  virtual ~RunFolder() = default;
+  RunFolder(const RunFolder&) = default;
+  RunFolder(RunFolder&&) = default;
+  RunFolder& operator=(const RunFolder&) = default;
+  RunFolder& operator=(RunFolder&&) = default;
+
   const std::string& path() const { return path_; }
   const std::string& config() const { return config_; }
   void replace_config(const std::string& config);
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   std::string model() const { return file("model.safetensors"); }
 
+  // One of its files, as checkpoint() names it; what may lie with another rank is read and written here only.
+  virtual SafetensorsFile read(const std::string& path) const { return read_safetensors(path); }
+  virtual void write_model(const SafetensorsFile& file) const { write_safetensors(model(), file); }
+  // Whether another rank draws the pictures, which this call has asked for then.
+  virtual bool drawn_elsewhere(bool /*only_missing*/) const { return false; }
+
   // Adds the state's last evaluation to metrics.csv (with a header first).
-  void append_metrics(const TrainState& state) const;
+  virtual void append_metrics(const TrainState& state) const;
   // Drops lines after `step`: evaluations made after the checkpoint that a resumed run starts from.
-  void trim_metrics(std::uint64_t step) const;
+  virtual void trim_metrics(std::uint64_t step) const;
 
   // The old checkpoint stays as the previous one until the next is written.
-  void write_checkpoint(const SafetensorsFile& checkpoint) const;
-  std::optional<std::string> checkpoint() const;           // its path, when there is one ...
-  std::optional<std::string> previous_checkpoint() const;  // ... and that of the one before
-  void drop_checkpoint() const;                            // a damaged one: the one before takes its place
+  virtual void write_checkpoint(const SafetensorsFile& checkpoint) const;
+  virtual std::optional<std::string> checkpoint() const;           // its path, when there is one ...
+  virtual std::optional<std::string> previous_checkpoint() const;  // ... and that of the one before
+  virtual void drop_checkpoint() const;                            // a damaged one: the one before takes its place
+
+ protected:
+  RunFolder(std::string path, std::string config, std::shared_ptr<FolderLock> lock);
 
  private:
-  RunFolder(std::string path, std::string config, std::shared_ptr<FolderLock> lock);
   std::string path_, config_;
   std::shared_ptr<FolderLock> lock_;
 };

@@ -122,6 +122,7 @@ void write_growth(const LatticeModel& model, const std::string& path, const Thre
 }  // namespace
 
 void write_run_pictures(const RunFolder& folder, const Model& model, const ThreadPool& pool, bool only_missing) {
+  if (folder.drawn_elsewhere(only_missing)) return;
   const auto wanted = [&](const char* name) { return !only_missing || !std::filesystem::exists(folder.file(name)); };
   const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
   if (wanted("loss.svg"))

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/ranks.hpp"
 #include "espalier/error.hpp"
 #include "runs/run_pictures.hpp"
 
@@ -69,7 +69,7 @@ ControlSeat::ControlSeat(RunControl& control, ThreadPool& pool)
   snapshots_ = control_.snapshots_;
   if (control_.stopped_ || control_.paused_) flag_.raise();
   control_.seats_.push_back(this);
-  pool_.watch(&flag_);
+  if (!pool_.ranks()) pool_.watch(&flag_);  // a step that one rank leaves would keep the others waiting
 }
 
 ControlSeat::~ControlSeat() {
@@ -107,17 +107,18 @@ void ControlSeat::step_done() {
 
 // --- The session.
 
-Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, std::optional<RunFolder> folder,
+Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, std::unique_ptr<RunFolder> folder,
                  const RunOptions& options, ThreadPool& pool, RunListener emit)
     : config_(config),
       folder_(std::move(folder)),
       options_(options),
       pool_(pool),
       emit_(std::move(emit)),
-      inputs_(hash_inputs(folder_ ? config.options().input_files() : std::vector<std::string>())),
+      inputs_(hash_inputs(folder_ || pool.ranks() ? config.options().input_files() : std::vector<std::string>())),
       objective_(objective ? std::move(objective) : config.make_objective()),
       trainer_(std::make_unique<Trainer>(*objective_, config.train, pool)) {
-  if (folder_) restore();
+  restore();
+  if (pool_.ranks()) first_byte_ = pool_.ranks()->bytes_sent();
   first_step_ = trainer_->state().step;
 }
 
@@ -127,16 +128,36 @@ CheckpointNotes Session::notes(bool finished) const {
   return {finished, Hasher().add(same.text()).hex(), inputs_};
 }
 
-// A damaged checkpoint is not the end: the one before it leads to the same bits.
+// Rank 0 has the folder; the others get what it has restored.
 void Session::restore() {
+  if (folder_) restore_from_files();
+  Ranks* const ranks = pool_.ranks();
+  if (!ranks) return;
+  std::string inputs;
+  for (const auto& [file, hash] : inputs_) inputs += hash + " ";
+  ranks->check_same("input files", inputs);
+  Bytes checkpoint;
+  if (folder_ && folder_->checkpoint()) checkpoint = make_checkpoint(*trainer_, notes(finished_)).serialize();
+  ranks->broadcast(checkpoint);
+  Bytes refined;
+  if (refined_) refined = refined_->file.serialize();
+  ranks->broadcast(refined);
+  if (!ranks->first() && !refined.empty()) take_refined(SafetensorsFile::parse(refined, "the model of rank 0"));
+  if (!ranks->first() && !checkpoint.empty())
+    finished_ =
+        restore_checkpoint(*trainer_, SafetensorsFile::parse(checkpoint, "the checkpoint of rank 0"), notes(false));
+}
+
+// A damaged checkpoint is not the end: the one before it leads to the same bits.
+void Session::restore_from_files() {
   const CheckpointNotes expected = notes(false);
   if (const auto path = folder_->checkpoint()) {
     try {
-      finished_ = restore_checkpoint(*trainer_, read_safetensors(*path), expected);
+      finished_ = restore_checkpoint(*trainer_, folder_->read(*path), expected);
     } catch (const Error& error) {
       const auto previous = folder_->previous_checkpoint();
       if (!previous) throw;
-      finished_ = restore_checkpoint(*trainer_, read_safetensors(*previous), expected);
+      finished_ = restore_checkpoint(*trainer_, folder_->read(*previous), expected);
       folder_->drop_checkpoint();  // or it would be kept as the previous one, and the good one be gone
       emit_({.kind = RunEvent::Kind::kMessage,
              .seed = config_.seed,
@@ -153,7 +174,7 @@ void Session::restore() {
 }
 
 void Session::tell(RunEvent::Kind kind) const {
-  emit_({.kind = kind, .seed = config_.seed, .trainer = trainer_.get()});
+  emit_({.kind = kind, .seed = config_.seed, .trainer = trainer_.get(), .state = &trainer_->state()});
 }
 
 const Evaluation& Session::best() const {
@@ -168,18 +189,21 @@ std::unique_ptr<Model> Session::best_model() const {
 
 // What an earlier session's search has found is kept: more training starts from the weights, and may end worse.
 void Session::load_refined() {
-  if (!trainer_->state().evaluated || !std::filesystem::exists(folder_->model())) return;
+  if (!trainer_->state().evaluated) return;
   try {
-    SafetensorsFile file = read_safetensors(folder_->model());
-    const ModelNotes notes = load_model(file, folder_->model()).notes;
-    if (!notes.contains("refined.evaluations")) return;
-    const auto number = [&](const char* name) { return std::strtod(notes.at(name).c_str(), nullptr); };
-    refined_ = {{number("score"), notes.at("solved") == "true", number("loss")}, std::move(file)};
+    take_refined(folder_->read(folder_->model()));
   } catch (const std::exception&) {  // it is written anew
   }
 }
 
-bool Session::refine(ControlSeat& seat, const std::function<bool(const Trainer&)>& go_on) {
+void Session::take_refined(SafetensorsFile file) {
+  const ModelNotes notes = load_model(file, "the refined model").notes;
+  if (!notes.contains("refined.evaluations")) return;
+  const auto number = [&](const char* name) { return std::strtod(notes.at(name).c_str(), nullptr); };
+  refined_ = {{number("score"), notes.at("solved") == "true", number("loss")}, std::move(file)};
+}
+
+bool Session::refine(RunControl& control, ControlSeat& seat, const std::function<bool(const Trainer&)>& go_on) {
   if (finished_ || solved() || !trainer_->state().evaluated) return true;
   const std::unique_ptr<Model> trained = trainer_->best_model();
   std::unique_ptr<Refinement> search;
@@ -191,10 +215,13 @@ bool Session::refine(ControlSeat& seat, const std::function<bool(const Trainer&)
     } catch (const Cancelled&) {
     }
     if (!go_on(*trainer_)) return false;
-    if (!seat.asked()) continue;
+    if (!asked_anywhere(seat)) continue;
     const ThreadPool::Uninterrupted whole(pool_);
     const ControlSeat::Wishes wishes = seat.take([&] { save(false); });
-    if (wishes.stop) return false;
+    if (pool_.ranks() ? pool_.ranks()->any(wishes.stop) : wishes.stop) {
+      control.stop();  // also where another rank was asked
+      return false;
+    }
     if (wishes.save) save(false);
   }
   const ThreadPool::Uninterrupted whole(pool_);
@@ -217,22 +244,32 @@ void Session::save(bool finished) {
   const TrainState& s = trainer_->state();
   // The model first: a kill between the two leaves a model that is newer than the checkpoint, never older.
   if (refined_ && &best() == &refined_->evaluation)
-    write_safetensors(folder_->model(), refined_->file);
+    folder_->write_model(refined_->file);
   else if (s.evaluated)
-    save_model(folder_->model(), *trainer_->best_model(),
-               {{"config", folder_->config()},
-                {"step", std::to_string(s.best_step)},
-                {"score", fmt::format("{}", s.best.score)},
-                {"loss", fmt::format("{}", s.best.loss)},
-                {"solved", s.best.solved ? "true" : "false"}});
+    folder_->write_model(model_file(*trainer_->best_model(), {{"config", folder_->config()},
+                                                              {"step", std::to_string(s.best_step)},
+                                                              {"score", fmt::format("{}", s.best.score)},
+                                                              {"loss", fmt::format("{}", s.best.loss)},
+                                                              {"solved", s.best.solved ? "true" : "false"}}));
   folder_->write_checkpoint(make_checkpoint(*trainer_, notes(finished)));
   tell(RunEvent::Kind::kCheckpoint);
+}
+
+// Whether this rank or another was asked for something; all get the same answer. The occasion on which weights are
+// compared, if they are to be.
+bool Session::asked_anywhere(const ControlSeat& seat) {
+  Ranks* const ranks = pool_.ranks();
+  if (!ranks) return seat.asked();
+  if (options_.check_ranks)
+    ranks->check_same(fmt::format("weights after step {}", trainer_->state().step), objective_->parameters().hash());
+  return ranks->any(seat.asked());
 }
 
 Outcome Session::run(RunControl& control, const std::function<bool(const Trainer&)>& go_on) {
   ControlSeat seat(control, pool_);
   tell(RunEvent::Kind::kSeedStarted);
   double saved_at = seconds_now();
+  bool asked = asked_anywhere(seat);
   const auto after_step = [&](const Trainer& trainer, bool evaluated) {
     const ThreadPool::Uninterrupted whole(pool_);
     const TrainState& state = trainer.state();
@@ -245,24 +282,30 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
       saved_at = seconds_now();
     }
     seat.step_done();
-    return go_on(trainer) && !seat.asked();
+    asked = asked_anywhere(seat);
+    return go_on(trainer) && !asked;
   };
   Outcome outcome = Outcome::kSolved;
   while (!(finished_ && solved())) {  // the search may have solved what training had not
     outcome = trainer_->run(after_step);
-    if (outcome != Outcome::kInterrupted || !seat.asked() || !go_on(*trainer_)) break;
+    if (!pool_.ranks()) asked = seat.asked();  // in the middle of a step, perhaps
+    if (outcome != Outcome::kInterrupted || !asked || !go_on(*trainer_)) break;
     const ThreadPool::Uninterrupted whole(pool_);
     const ControlSeat::Wishes wishes = seat.take([&] { save(false); });
-    if (wishes.stop) break;
+    if (pool_.ranks() ? pool_.ranks()->any(wishes.stop) : wishes.stop) {
+      control.stop();  // also where another rank was asked
+      break;
+    }
     if (wishes.save) save(false);
     if (wishes.snapshot)
       emit_({.kind = RunEvent::Kind::kSnapshot,
              .seed = config_.seed,
              .trainer = trainer_.get(),
+             .state = &trainer_->state(),
              .snapshot = objective_->snapshot(objective_->parameters().values(), objective_->state())});
   }
   if (outcome == Outcome::kFinished || outcome == Outcome::kHopeless) {
-    if (!refine(seat, go_on))
+    if (!refine(control, seat, go_on))
       outcome = Outcome::kInterrupted;
     else if (solved())
       outcome = Outcome::kSolved;
@@ -289,6 +332,7 @@ void Session::fill(SeedReport& report) const {
   report.seconds = s.seconds;
   report.phases = trainer_->phases();
   report.phase_steps = s.step - first_step_;
+  if (pool_.ranks()) report.bytes_sent = pool_.ranks()->bytes_sent() - first_byte_;
   report.num_parameters = objective_->parameters().num_parameters();
 }
 

@@ -42,7 +42,7 @@ class Session {
  public:
   // Builds the model; continues from the folder's checkpoint when there is one. `emit` tells listeners.
   // `objective`: made from the config already, or null.
-  Session(const RunConfig& config, std::unique_ptr<Objective> objective, std::optional<RunFolder> folder,
+  Session(const RunConfig& config, std::unique_ptr<Objective> objective, std::unique_ptr<RunFolder> folder,
           const RunOptions& options, ThreadPool& pool, RunListener emit);
 
   // Until the end, a stop, or go_on() being false after a step: that is Outcome::kInterrupted.
@@ -59,15 +59,18 @@ class Session {
 
  private:
   // The search when training has ended and left the task unsolved; false when it was stopped.
-  bool refine(ControlSeat& seat, const std::function<bool(const Trainer&)>& go_on);
+  bool refine(RunControl& control, ControlSeat& seat, const std::function<bool(const Trainer&)>& go_on);
   void load_refined();
+  void take_refined(SafetensorsFile file);
   void restore();
+  void restore_from_files();
+  bool asked_anywhere(const ControlSeat& seat);
   void save(bool finished);
   void tell(RunEvent::Kind kind) const;
   CheckpointNotes notes(bool finished) const;
 
   const RunConfig& config_;
-  std::optional<RunFolder> folder_;
+  std::unique_ptr<RunFolder> folder_;
   RunOptions options_;
   ThreadPool& pool_;
   RunListener emit_;
@@ -80,7 +83,7 @@ class Session {
     SafetensorsFile file;  // the model's
   };
   std::optional<Refined> refined_;
-  std::uint64_t first_step_ = 0;
+  std::uint64_t first_step_ = 0, first_byte_ = 0;
 };
 
 }  // namespace espalier

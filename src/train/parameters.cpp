@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/hash.hpp"
+#include "base/ranks.hpp"
 #include "espalier/error.hpp"
 #include "espalier/safetensors.hpp"
 #include "flat_kernels.hpp"
@@ -150,6 +152,87 @@ void GradientSlots::add_to(std::span<float> total, const ThreadPool& pool) const
   const double cost = 0.1 * static_cast<double>(slots_);
   pool.for_chunks(floats_, kReduceChunk, cost, [&](Chunk c) {
     add_tree_kernel(slots_, stride_, c.end - c.begin, &data_[c.begin], &total[c.begin]);
+  });
+}
+
+// --- Slots over ranks. The nodes of the tree are blocks of 2^k slots that begin at multiples of 2^k, the last ones cut
+// short by the number of slots.
+
+namespace {
+
+struct TreeNode {
+  std::size_t begin, end;
+};
+
+// The fewest nodes that make up [begin, end).
+void append_nodes(std::size_t begin, std::size_t end, std::size_t slots, std::vector<TreeNode>& nodes) {
+  while (begin < end) {
+    std::size_t size = 1;
+    while (begin % (2 * size) == 0 && std::min(begin + 2 * size, slots) <= end && begin + size < end) size *= 2;
+    nodes.push_back({begin, std::min(begin + size, end)});
+    begin = nodes.back().end;
+  }
+}
+
+}  // namespace
+
+GradientSlots::Own GradientSlots::own(const ThreadPool& pool, std::size_t unit) const {
+  const Ranks* const ranks = pool.ranks();
+  if (!ranks || ranks->size() == 1 || slots_ <= unit) return {0, slots_, unit, false};
+  const RankShare share = share_of(slots_, unit, ranks->rank(), ranks->size());
+  return {share.begin, share.end, unit, true};
+}
+
+void GradientSlots::zero(const Own& own, const ThreadPool& pool) {
+  float* const first = data_.data() + own.begin * stride_;
+  pool.for_chunks((own.end - own.begin) * stride_, kReduceChunk * 4, 0.1,
+                  [&](Chunk c) { std::fill(first + c.begin, first + c.end, 0.0f); });
+}
+
+void GradientSlots::add_shared(std::span<float> total, const Own& own, const ThreadPool& pool) const {
+  if (!own.shared) return add_to(total, pool);
+  if (!pool.ranks()) fail("add gradient slots", "a pool without ranks", "the one that the slots were shared out with");
+  Ranks& ranks = *pool.ranks();
+  std::vector<TreeNode> nodes;
+  std::vector<std::size_t> starts{0};
+  std::size_t mine = 0;
+  for (int r = 0; r < ranks.size(); ++r) {
+    const RankShare share = share_of(slots_, own.unit, r, ranks.size());
+    if (r == ranks.rank()) mine = nodes.size();
+    append_nodes(share.begin, share.end, slots_, nodes);
+    starts.push_back(nodes.size() * floats_ * sizeof(float));
+  }
+  AlignedVector<float> sums(nodes.size() * floats_);  // [nodes][floats]
+  const double cost = 0.1 * static_cast<double>(own.end - own.begin);
+  pool.for_chunks(floats_, kReduceChunk, cost, [&](Chunk c) {
+    for (std::size_t n = mine; n < nodes.size() && nodes[n].end <= own.end; ++n) {
+      float* const into = &sums[n * floats_ + c.begin];
+      std::fill_n(into, c.end - c.begin, -0.0f);  // -0 + x is x, and 0 + x would lose the sign of a zero
+      add_tree_kernel(nodes[n].end - nodes[n].begin, stride_, c.end - c.begin,
+                      &data_[nodes[n].begin * stride_ + c.begin], into);
+    }
+  });
+  ranks.all_gather(std::as_writable_bytes(std::span(sums)), starts);
+  // Neighbours that are twins in the tree meet, and so on, until one is left. The same for all floats: a plan first.
+  struct Addition {
+    std::size_t into, from;
+  };
+  std::vector<Addition> plan;
+  const auto complete = [&](const auto& self, std::size_t begin, std::size_t end, std::size_t& node) -> std::size_t {
+    if (nodes[node].begin == begin && nodes[node].end == end) return node++;
+    const std::size_t middle = begin + std::bit_floor(end - begin - 1);
+    const std::size_t left = self(self, begin, middle, node), right = self(self, middle, end, node);
+    plan.push_back({left, right});
+    return left;
+  };
+  std::size_t node = 0;
+  complete(complete, 0, slots_, node);
+  pool.for_chunks(floats_, kReduceChunk, 0.1 * static_cast<double>(nodes.size()), [&](Chunk c) {
+    const auto add = [&](float* into, const float* from) {
+      for (std::size_t i = c.begin; i < c.end; ++i) into[i] += from[i];
+    };
+    for (const Addition& a : plan) add(&sums[a.into * floats_], &sums[a.from * floats_]);
+    add(total.data(), sums.data());
   });
 }
 

@@ -49,7 +49,8 @@ struct Surroundings {
   std::vector<std::pair<std::string, std::string>> environment = {};
   std::string folder = {};  // to run in
   rlim_t file_size_limit = RLIM_INFINITY;
-  int ignored_signal = 0;  // as under nohup
+  int ignored_signal = 0;   // as under nohup
+  Arguments launcher = {};  // a program that starts ours, and its arguments
 };
 
 // The program while it runs.
@@ -106,10 +107,12 @@ class Running {
     const rlimit limit{around.file_size_limit, RLIM_INFINITY};
     if (around.file_size_limit != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(126);
     if (around.ignored_signal) ::signal(around.ignored_signal, SIG_IGN);
-    std::vector<char*> argv{const_cast<char*>(ESPALIER_PROGRAM)};
+    std::vector<char*> argv;
+    for (const std::string& a : around.launcher) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(const_cast<char*>(ESPALIER_PROGRAM));
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);
-    execv(ESPALIER_PROGRAM, argv.data());
+    execvp(argv[0], argv.data());
     _exit(127);
   }
 

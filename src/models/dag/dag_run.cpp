@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ranks.hpp"
 #include "espalier/error.hpp"
 
 namespace espalier {
@@ -53,6 +54,17 @@ constexpr double kEdgeNs = 6;  // one edge, one block, one pass
 
 std::size_t slots_of(std::size_t blocks) { return std::min(blocks, kMaxSlots); }
 std::size_t blocks_per_slot(std::size_t blocks) { return (blocks + slots_of(blocks) - 1) / slots_of(blocks); }
+
+bool shares_blocks(std::size_t blocks, const ThreadPool& pool) {
+  return pool.ranks() && pool.ranks()->size() > 1 && slots_of(blocks) > 1;
+}
+// Blocks of whole slots over the ranks of a pool; with one slot every rank runs everything.
+RankShare own_blocks(std::size_t blocks, const ThreadPool& pool) {
+  if (!shares_blocks(blocks, pool)) return {0, blocks};
+  const RankShare slots = share_of(slots_of(blocks), 1, pool.ranks()->rank(), pool.ranks()->size());
+  const std::size_t per_slot = blocks_per_slot(blocks);
+  return {std::min(blocks, slots.begin * per_slot), std::min(blocks, slots.end * per_slot)};
+}
 
 // Runs body(first, last) for every level from the first hidden one, or downward from the last; a level's nodes in
 // parallel.
@@ -103,20 +115,29 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
       for (std::size_t o = 0; o < outputs; ++o)
         s.outputs[(block * lanes + lane) * outputs + o] = a[p.outputs[o] * lanes + lane];
   };
-  if (s.blocks >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
-    pool.for_chunks(s.blocks, 1, block_ns, [&](Chunk c) {
-      load(c.index);
-      dag_forward(view, p.num_inputs, nodes, s.activations.data() + c.index * block_size);
-      store(c.index);
+  const RankShare own = own_blocks(s.blocks, pool);
+  s.shared = shares_blocks(s.blocks, pool);
+  if (own.end - own.begin >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
+    pool.for_chunks(own.end - own.begin, 1, block_ns, [&](Chunk c) {
+      const std::size_t block = own.begin + c.index;
+      load(block);
+      dag_forward(view, p.num_inputs, nodes, s.activations.data() + block * block_size);
+      store(block);
     });
   } else {
-    for (std::size_t block = 0; block < s.blocks; ++block) {
+    for (std::size_t block = own.begin; block < own.end; ++block) {
       load(block);
       for_levels(p, true, block_ns / static_cast<double>(nodes), pool, [&](std::size_t first, std::size_t last) {
         if (first >= p.num_inputs) dag_forward(view, first, last, s.activations.data() + block * block_size);
       });
       store(block);
     }
+  }
+  if (s.shared) {
+    std::vector<std::size_t> starts = share_starts(slots_of(s.blocks), 1, pool.ranks()->size(),
+                                                   blocks_per_slot(s.blocks) * lanes * outputs * sizeof(float));
+    for (std::size_t& start : starts) start = std::min(start, s.outputs.size() * sizeof(float));
+    pool.ranks()->all_gather(std::as_writable_bytes(std::span(s.outputs)), starts);
   }
   s.ran_forward = true;
   return s.outputs;
@@ -143,7 +164,11 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
     s.slots.emplace(slots, edges + nodes);
     s.slot_sums.resize(edges + nodes);
   }
-  s.slots->zero(pool);
+  // The slots of the blocks that forward() ran here.
+  if (s.shared != shares_blocks(s.blocks, pool))
+    fail("backward accumulate", "another pool than the forward pass had", "the same ranks");
+  const GradientSlots::Own own = s.slots->own(pool);
+  s.slots->zero(own, pool);
   s.out_weights.resize(edges);
   const std::span<const float> weights = parameters_.values(kDagWeight);
   for (std::size_t k = 0; k < edges; ++k)
@@ -164,15 +189,16 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
     dag_backward(view, first, last, s.activations.data() + block * block_size, s.deltas.data() + block * block_size,
                  slot, slot + edges);
   };
-  if (slots >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
-    pool.for_chunks(s.blocks, per_slot, block_ns, [&](Chunk c) {
-      for (std::size_t block = c.begin; block < c.end; ++block) {
+  const RankShare blocks = own_blocks(s.blocks, pool);
+  if (own.end - own.begin >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
+    pool.for_chunks(blocks.end - blocks.begin, per_slot, block_ns, [&](Chunk c) {
+      for (std::size_t block = blocks.begin + c.begin; block < blocks.begin + c.end; ++block) {
         seed(block);
         run(block, 0, nodes);
       }
     });
   } else {
-    for (std::size_t block = 0; block < s.blocks; ++block) {
+    for (std::size_t block = blocks.begin; block < blocks.end; ++block) {
       seed(block);
       for_levels(p, false, block_ns / static_cast<double>(nodes), pool,
                  [&](std::size_t first, std::size_t last) { run(block, first, last); });
@@ -180,7 +206,7 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
   }
 
   std::fill(s.slot_sums.begin(), s.slot_sums.end(), 0.0f);
-  s.slots->add_to(s.slot_sums, pool);
+  s.slots->add_shared(s.slot_sums, own, pool);
   const std::span<float> dw = parameters_.gradients(kDagWeight), db = parameters_.gradients(kDagBias);
   const float* sums = s.slot_sums.data();
   pool.for_chunks(edges, kFlatChunk / 4, 2, [&](Chunk c) {
@@ -194,6 +220,8 @@ std::vector<float> DagNN::input_gradients() const {
   const State& s = *state_;
   const DagPlan& p = s.plan;
   if (!s.ran_backward) fail("input gradients", "no backward pass", "backward_accumulate first");
+  if (s.shared)
+    fail("input gradients", "a pass shared out over ranks", "one of this rank alone", "a pool without ranks");
   std::vector<float> gradients(s.batch * p.inputs.size());
   for (std::size_t sample = 0; sample < s.batch; ++sample)
     for (std::size_t i = 0; i < p.inputs.size(); ++i)

@@ -49,6 +49,7 @@ struct DagNN::State {
   bool ran_forward = false, ran_backward = false;
   AlignedVector<float> activations, deltas;
   std::vector<float> outputs;          // [B][outputs]
+  bool shared = false;                 // over ranks: activations and deltas of this rank's blocks alone
   std::optional<GradientSlots> slots;  // of [E] by place among the edges sorted by source, then [N] by rank
   AlignedVector<float> slot_sums;      // as a slot
   AlignedVector<float> out_weights;    // [E] by place

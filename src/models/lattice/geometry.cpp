@@ -65,14 +65,14 @@ Geometry::Geometry(int batch, int height, int width, Boundary boundary)
   const auto group_blocks = static_cast<int>(blocks_for(samples_per_group_ * sample_cells));
   blocks_per_chunk_ = choose_blocks_per_chunk(groups, group_blocks);
   // As many chunks in every group, the last one included, which may have fewer samples and empty chunks.
-  int group_chunks = (group_blocks + blocks_per_chunk_ - 1) / blocks_per_chunk_;
-  if (groups > 1) group_chunks = static_cast<int>(std::bit_ceil(static_cast<unsigned>(group_chunks)));
+  chunks_per_group_ = (group_blocks + blocks_per_chunk_ - 1) / blocks_per_chunk_;
+  if (groups > 1) chunks_per_group_ = static_cast<int>(std::bit_ceil(static_cast<unsigned>(chunks_per_group_)));
 
   for (int group = 0; group < groups; ++group) {
     const int first_block = blocks(), first_sample = group * samples_per_group_;
     for (int n = first_sample; n < std::min(batch, first_sample + samples_per_group_); ++n)
       add_sample(n, boundary, first_block, std::int64_t{n - first_sample} * sample_cells);
-    for (int chunk = 0; chunk < group_chunks; ++chunk)
+    for (int chunk = 0; chunk < chunks_per_group_; ++chunk)
       chunk_first_.push_back(std::min(blocks(), first_block + chunk * blocks_per_chunk_));
   }
   chunk_first_.push_back(blocks());

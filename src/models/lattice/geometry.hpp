@@ -9,6 +9,7 @@
 // from the problem alone, never from the number of threads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -61,6 +62,9 @@ class Geometry {
   }
 
   int chunks() const { return static_cast<int>(chunk_first_.size()) - 1; }
+  int chunks_per_group() const { return chunks_per_group_; }
+  // Of samples: those before group g are samples 0 to first_sample(g) - 1.
+  int first_sample(int group) const { return std::min(batch_, group * samples_per_group_); }
   int blocks_per_chunk() const { return blocks_per_chunk_; }  // the most
   // Blocks chunk_begin(c) to chunk_begin(c + 1) are those of chunk c; there may be none.
   int chunk_begin(int chunk) const { return chunk_first_[chunk]; }
@@ -69,7 +73,7 @@ class Geometry {
   void add_sample(int n, Boundary boundary, int first_block, std::int64_t cell);
 
   int batch_, height_, width_;
-  int samples_per_group_, blocks_per_chunk_;
+  int samples_per_group_, blocks_per_chunk_, chunks_per_group_;
   std::size_t plane_;
   std::vector<std::vector<Run>> runs_;  // [blocks]
   std::vector<std::vector<Copy>> rim_;  // [blocks]

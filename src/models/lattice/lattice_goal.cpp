@@ -18,10 +18,15 @@ constexpr int kRuleBoards = 512;        // all boards of 3 x 3
 constexpr int kValidationBoards = 200;  // of tasks that start from noise
 constexpr int kStoredPairs = 1024;      // of a model that learned from given boards
 
-BoardState noise(int channels, int height, int width, std::uint64_t seed) {
-  BoardState state(channels, height, width);
+BoardState noise(int channels, int height, int width, std::uint64_t seed, RowRange rows) {
+  BoardState state(channels, rows.count, width);
   const Random coins(seed, Purpose::kTrial);
-  for (std::size_t i = 0; i < state.values.size(); ++i) state.values[i] = coins.coin(i);
+  for (int c = 0; c < channels; ++c) {
+    const std::size_t first = (static_cast<std::size_t>(c) * height + rows.first) * width;
+    const std::size_t cells = static_cast<std::size_t>(rows.count) * width;
+    float* const values = state.values.data() + c * cells;
+    for (std::size_t i = 0; i < cells; ++i) values[i] = coins.coin(first + i);
+  }
   return state;
 }
 
@@ -75,9 +80,11 @@ class RuleGoal : public LatticeGoal {
     return data;
   }
 
-  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed) const override {
-    BoardState state = noise(channels, height, width, seed);
-    std::fill(state.values.begin() + static_cast<std::ptrdiff_t>(height) * width, state.values.end(), 0.0f);
+  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed,
+                   RowRange rows) const override {
+    BoardState state = noise(1, height, width, seed, rows);
+    state.channels = channels;
+    state.values.resize(state.values.size() * static_cast<std::size_t>(channels));
     return state;
   }
   View view(const RolloutOptions&) const override { return {64, 64, 100}; }
@@ -86,12 +93,11 @@ class RuleGoal : public LatticeGoal {
   std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
                             const ThreadPool& pool) const override {
     constexpr int kSide = 128, kSteps = 300;
-    Board board(kSide, kSide, model.channels());
+    Board start(kSide, kSide, model.channels());
     Board plain(kSide, kSide, 1);
     plain.randomize(options.seed);
     for (int y = 0; y < kSide; ++y)
-      for (int x = 0; x < kSide; ++x) board.set(y, x, 0, plain.get(y, x, 0));
-    Simulator(model.quick_cell(), kSide, kSide, {}).run(board, kSteps, pool);
+      for (int x = 0; x < kSide; ++x) start.set(y, x, 0, plain.get(y, x, 0));
     for (int t = 0; t < kSteps; ++t) {
       Board after = plain;
       for (int y = 0; y < kSide; ++y)
@@ -99,11 +105,9 @@ class RuleGoal : public LatticeGoal {
           after.set(y, x, 0, next([&](int v, int u) { return plain.get(v, u, 0); }, kSide, kSide, y, x));
       plain = after;
     }
-    long right = 0;
-    for (int y = 0; y < kSide; ++y)
-      for (int x = 0; x < kSide; ++x) right += board.get(y, x, 0) == plain.get(y, x, 0);
-    return {{"long run", fmt::format("{0} x {0} for {1} steps against {2}", kSide, kSteps, name_),
-             static_cast<double>(right) / (kSide * kSide), right == kSide * kSide}};
+    return {TrialRunner(model, options, pool)
+                .judge("long run", fmt::format("{0} x {0} for {1} steps against {2}", kSide, kSteps, name_),
+                       {std::move(start), std::move(plain)}, kSteps, {})};
   }
 
   void save(SafetensorsFile& file) const override {
@@ -155,8 +159,9 @@ class CheckerboardGoal : public LatticeGoal {
     return data;
   }
 
-  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed) const override {
-    return noise(channels, height, width, seed);
+  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed,
+                   RowRange rows) const override {
+    return noise(channels, height, width, seed, rows);
   }
   Board target(const RolloutOptions&, int height, int width) const override {
     Board board(height, width, 1);
@@ -228,10 +233,12 @@ class PictureGoal : public LatticeGoal {
   }
 
   // The living cell in the same place relative to the middle as in training.
-  BoardState start(const RolloutOptions& trained, int channels, int height, int width, std::uint64_t) const override {
-    BoardState state(channels, height, width);
-    const int y = seed_row_ + (height - trained.height) / 2, x = seed_column_ + (width - trained.width) / 2;
-    if (seed_row_ >= 0 && y >= 0 && y < height && x >= 0 && x < width)
+  BoardState start(const RolloutOptions& trained, int channels, int height, int width, std::uint64_t,
+                   RowRange rows) const override {
+    BoardState state(channels, rows.count, width);
+    const int y = seed_row_ + (height - trained.height) / 2 - rows.first;
+    const int x = seed_column_ + (width - trained.width) / 2;
+    if (seed_row_ >= 0 && y >= 0 && y < rows.count && x >= 0 && x < width)
       for (int c = 0; c < channels; ++c) state.at(c, y, x) = 1;
     return state;
   }
@@ -345,13 +352,14 @@ class BoardsGoal : public LatticeGoal {
   }
 
   // One of the given starts, in the middle.
-  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed) const override {
-    BoardState state(channels, height, width);
+  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed,
+                   RowRange rows) const override {
+    BoardState state(channels, rows.count, width);
     const auto pair = static_cast<int>(seed % static_cast<std::uint64_t>(pairs_.count));
-    const int top = (height - pairs_.height) / 2, left = (width - pairs_.width) / 2;
+    const int top = (height - pairs_.height) / 2 - rows.first, left = (width - pairs_.width) / 2;
     for (int y = 0; y < pairs_.height; ++y)
       for (int x = 0; x < pairs_.width; ++x)
-        if (top + y >= 0 && top + y < height && left + x >= 0 && left + x < width)
+        if (top + y >= 0 && top + y < rows.count && left + x >= 0 && left + x < width)
           for (int c = 0; c < pairs_.start_channels; ++c) state.at(c, top + y, left + x) = start_bit(pair, y, x, c);
     return state;
   }

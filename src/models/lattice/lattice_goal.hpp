@@ -31,6 +31,11 @@ struct BoardState {
   float at(int c, int y, int x) const { return values[index(c, y, x)]; }
 };
 
+// `count` rows of a board from `first` on.
+struct RowRange {
+  int first, count;
+};
+
 // The boards of one training run.
 struct LatticeData {
   BoardBatch validation;         // starts
@@ -61,9 +66,10 @@ class LatticeGoal {
   virtual void fit(RolloutOptions& rollout, int channels) const = 0;
   virtual LatticeData data(const RolloutOptions& rollout, int channels, std::uint64_t seed) const = 0;
 
-  // Where a run starts, on a board of any size; `trained` is the rollout of the training.
-  virtual BoardState start(const RolloutOptions& trained, int channels, int height, int width,
-                           std::uint64_t seed) const = 0;
+  // Where a run starts, on a board of any size; `trained` is the rollout of the training. Of its rows only those of
+  // `rows`, when it is too large for one process.
+  virtual BoardState start(const RolloutOptions& trained, int channels, int height, int width, std::uint64_t seed,
+                           RowRange rows) const = 0;
   // What the loss channels are to become on a board of that size; an Error where no one board is wanted.
   virtual Board target(const RolloutOptions& trained, int height, int width) const;
   virtual int tile() const { return 0; }            // after how many cells the target repeats itself; 0: it does not

@@ -1,6 +1,7 @@
 // A logic automaton with its weights and what it was trained to do: the model that lattice tasks train.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,8 +47,9 @@ class LatticeModel : public Model {
   Netlist raw_cell() const;
   // Wires bypassed, constants folded, dead gates dropped: quick, for simulation.
   Netlist quick_cell() const;
-  BoardState start(int height, int width, std::uint64_t seed) const {
-    return goal_->start(rollout_, channels(), height, width, seed);
+  BoardState start(int height, int width, std::uint64_t seed) const { return start(height, width, seed, {0, height}); }
+  BoardState start(int height, int width, std::uint64_t seed, RowRange rows) const {
+    return goal_->start(rollout_, channels(), height, width, seed, rows);
   }
 
  private:
@@ -65,8 +67,20 @@ class Stepper {
  public:
   virtual ~Stepper() = default;
   virtual void advance(std::uint64_t steps, const ThreadPool& pool) = 0;
+  // The whole board. Over ranks: on rank 0, and of no cells on others, all of which must ask.
   virtual BoardState state() const = 0;
+  // Of state(), but without one: a board may be too large for a number per cell, or for one process. As state() does.
+  struct Figures {
+    double alive = 0;  // sum of the first channel
+    std::string hash;  // of all values as floats
+  };
+  virtual Figures figures() const = 0;
 };
+// A board to start from, some rows at a time: rows(first, count).
+using StartRows = std::function<BoardState(RowRange rows)>;
+// Hard circuits are run in bands of rows over options.ranks.
+std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, int height, int width, const StartRows& start,
+                                      const SimulatorOptions& options, bool soft);
 std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, const BoardState& start,
                                       const SimulatorOptions& options, bool soft);
 

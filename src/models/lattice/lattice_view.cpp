@@ -2,8 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 
+#include "base/hash.hpp"
+#include "base/ranks.hpp"
 #include "espalier/error.hpp"
 #include "models/lattice/lattice_model.hpp"
 #include "netlist/fire_mask.hpp"
@@ -11,34 +15,83 @@
 namespace espalier {
 namespace {
 
+// A band of rows of the board, or all of it.
 class HardStepper : public Stepper {
  public:
-  HardStepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options)
-      : board_(start.height, start.width, start.channels),
-        simulator_(model.quick_cell(), start.height, start.width, options) {
-    // Row by row: a board may have 2^24 cells.
-    for (int c = 0; c < start.channels; ++c)
-      for (int y = 0; y < start.height; ++y) {
-        std::uint64_t* words = board_.row(y, c);
-        const float* values = &start.values[start.index(c, y, 0)];
-        for (int x = 0; x < start.width; ++x) words[x / 64] |= std::uint64_t{values[x] >= 0.5f} << (x % 64);
-      }
+  HardStepper(const LatticeModel& model, int height, int width, const StartRows& start, const SimulatorOptions& options)
+      : ranks_(options.ranks),
+        height_(height),
+        simulator_(model.quick_cell(), static_cast<std::size_t>(height), static_cast<std::size_t>(width), options),
+        board_(std::max<std::size_t>(1, simulator_.rows()), static_cast<std::size_t>(width), model.channels()) {
+    // A few rows at a time: a board may have 2^32 cells.
+    const auto first = static_cast<int>(simulator_.first_row()), rows = static_cast<int>(simulator_.rows());
+    for (int at = 0; at < rows; at += kSlabRows) {
+      const int count = std::min(kSlabRows, rows - at);
+      const BoardState slab = start({first + at, count});
+      for (int c = 0; c < slab.channels; ++c)
+        for (int y = 0; y < count; ++y) {
+          std::uint64_t* words = board_.row(static_cast<std::size_t>(at + y), c);
+          const float* values = &slab.values[slab.index(c, y, 0)];
+          for (int x = 0; x < width; ++x) words[x / 64] |= std::uint64_t{values[x] >= 0.5f} << (x % 64);
+        }
+    }
   }
   void advance(std::uint64_t steps, const ThreadPool& pool) override { simulator_.run(board_, steps, pool); }
+
   BoardState state() const override {
-    BoardState s(board_.channels(), static_cast<int>(board_.height()), static_cast<int>(board_.width()));
-    for (int c = 0; c < s.channels; ++c)
-      for (int y = 0; y < s.height; ++y) {
-        const std::uint64_t* words = board_.row(y, c);
-        float* values = &s.values[s.index(c, y, 0)];
-        for (int x = 0; x < s.width; ++x) values[x] = static_cast<float>(words[x / 64] >> (x % 64) & 1);
-      }
+    const bool here = !ranks_ || ranks_->first();
+    BoardState s(here ? board_.channels() : 0, height_, static_cast<int>(board_.width()));
+    each_row([&](int c, int y, const std::uint64_t* words) {
+      float* values = &s.values[s.index(c, y, 0)];
+      for (int x = 0; x < s.width; ++x) values[x] = static_cast<float>(words[x / 64] >> (x % 64) & 1);
+    });
     return s;
   }
 
+  Figures figures() const override {
+    Figures f;
+    Hasher hash;
+    std::vector<float> values(board_.width());
+    each_row([&](int c, int, const std::uint64_t* words) {
+      for (std::size_t x = 0; x < values.size(); ++x) values[x] = static_cast<float>(words[x / 64] >> (x % 64) & 1);
+      hash.add(std::span<const float>(values));
+      for (std::size_t w = 0; c == 0 && w < board_.row_words(); ++w) f.alive += std::popcount(words[w]);
+    });
+    f.hash = hash.hex();
+    return f;
+  }
+
  private:
-  Board board_;
+  static constexpr int kSlabRows = 64, kRowsTag = 2;
+
+  // visit(channel, row, words) for the whole board, by channels and rows: on rank 0, to which the others send theirs.
+  template <class Visit>
+  void each_row(Visit visit) const {
+    const std::size_t words = board_.row_words(), own = simulator_.rows();
+    const int ranks = ranks_ ? ranks_->size() : 1;
+    for (int c = 0; c < board_.channels(); ++c) {
+      if (ranks_ && !ranks_->first()) {
+        for (std::size_t y = 0; y < own; y += kSlabRows)
+          ranks_->send(0, kRowsTag,
+                       std::as_bytes(std::span(board_.row(y, c), std::min<std::size_t>(kSlabRows, own - y) * words)));
+        continue;
+      }
+      for (std::size_t y = 0; y < own; ++y) visit(c, static_cast<int>(y), board_.row(y, c));
+      std::size_t at = own;
+      for (int r = 1; r < ranks; ++r)
+        for (const std::size_t end = at + simulator_.rows_of(r); at < end;) {
+          const Bytes slab = ranks_->receive(r, kRowsTag);
+          std::vector<std::uint64_t> rows(slab.size() / 8);
+          std::memcpy(rows.data(), slab.data(), slab.size());
+          for (std::size_t y = 0; y < rows.size() / words; ++y) visit(c, static_cast<int>(at++), &rows[y * words]);
+        }
+    }
+  }
+
+  Ranks* ranks_;
+  int height_;
   Simulator simulator_;
+  Board board_;
 };
 
 std::uint8_t shade(float value) { return static_cast<std::uint8_t>(std::lround(255 * std::clamp(value, 0.0f, 1.0f))); }
@@ -67,6 +120,13 @@ class SoftStepper : public Stepper {
     }
   }
   BoardState state() const override { return state_; }
+  Figures figures() const override {
+    Figures f;
+    for (int y = 0; y < state_.height; ++y)
+      for (int x = 0; x < state_.width; ++x) f.alive += static_cast<double>(state_.at(0, y, x));
+    f.hash = Hasher().add(std::span<const float>(state_.values)).hex();
+    return f;
+  }
 
  private:
   void clear(const DeadRectangle& r) {
@@ -84,16 +144,37 @@ class SoftStepper : public Stepper {
 
 }  // namespace
 
+std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, int height, int width, const StartRows& start,
+                                      const SimulatorOptions& options, bool soft) {
+  const auto checked = [&](RowRange rows) {
+    BoardState s = start(rows);
+    if (s.height != rows.count || s.height < 1 || s.width != width || s.width < 1 || s.channels != model.channels() ||
+        s.values.size() != s.index(s.channels, 0, 0))
+      fail("run model",
+           fmt::format("{} values for {} channels of {} x {}", s.values.size(), s.channels, s.height, s.width),
+           fmt::format("a whole board of {} channels", model.channels()));
+    return s;
+  };
+  if (soft) return std::make_unique<SoftStepper>(model, checked({0, height}), options);
+  return std::make_unique<HardStepper>(model, height, width, checked, options);
+}
+
 std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, const BoardState& start,
                                       const SimulatorOptions& options, bool soft) {
-  if (start.height < 1 || start.width < 1 || start.channels != model.channels() ||
-      start.values.size() != start.index(start.channels, 0, 0))
+  const auto rows_of = [&](RowRange rows) {
+    if (rows.first == 0 && rows.count == start.height) return start;
+    BoardState part(start.channels, rows.count, start.width);
+    for (int c = 0; c < start.channels; ++c)
+      std::copy_n(&start.values.at(start.index(c, rows.first, 0)), static_cast<std::size_t>(rows.count) * start.width,
+                  &part.values[part.index(c, 0, 0)]);
+    return part;
+  };
+  if (start.values.size() != start.index(start.channels, 0, 0) || start.height < 1 || start.width < 1)
     fail("run model",
          fmt::format("{} values for {} channels of {} x {}", start.values.size(), start.channels, start.height,
                      start.width),
          fmt::format("a whole board of {} channels", model.channels()));
-  if (soft) return std::make_unique<SoftStepper>(model, start, options);
-  return std::make_unique<HardStepper>(model, start, options);
+  return make_stepper(model, start.height, start.width, rows_of, options, soft);
 }
 
 Image view_board(const LatticeModel& model, const BoardState& state) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ranks.hpp"
 #include "base/scratch.hpp"
 #include "base/wavefront.hpp"
 #include "espalier/error.hpp"
@@ -22,11 +23,11 @@ const RolloutOptions& checked(const RolloutOptions& options, int channels) {
   return options;
 }
 
-// Calls visit(index in [batch][channels][H][W], channel, plane position) for every value.
+// Calls visit(index in [batch][channels][H][W], channel, plane position) for every value of samples begin to end - 1.
 template <class Visit>
-void each_value(const Geometry& g, int channels, Visit visit) {
-  std::size_t at = 0;
-  for (int n = 0; n < g.batch(); ++n)
+void each_value(const Geometry& g, int channels, int begin, int end, Visit visit) {
+  std::size_t at = static_cast<std::size_t>(begin) * channels * g.height() * g.width();
+  for (int n = begin; n < end; ++n)
     for (int c = 0; c < channels; ++c)
       for (int y = 0; y < g.height(); ++y)
         for (int x = 0; x < g.width(); ++x) visit(at++, c, g.position(n, y, x));
@@ -80,13 +81,27 @@ struct Rollout::State {
     dc.resize(static_cast<std::size_t>(automaton.gates()) * 4);
   }
 
+  // Whole groups of samples over the ranks of the pool: what a sample does concerns no other.
+  void share(const ThreadPool& pool) {
+    own = slots.own(pool, static_cast<std::size_t>(geometry.chunks_per_group()));
+    first_sample = sample_of(own.begin);
+    last_sample = own.end == slots.count() ? geometry.batch() : sample_of(own.end);
+  }
+  int sample_of(std::size_t slot) const {
+    return geometry.first_sample(static_cast<int>(slot / static_cast<std::size_t>(geometry.chunks_per_group())));
+  }
+  void need_all(const char* op) const {
+    if (own.shared) fail(op, "a pass shared out over ranks", "one of this rank alone", "a pool without ranks");
+  }
+  void gather_final(int loss_channels, Ranks& ranks);
+
   void need(Stage wanted, const char* op, const char* missing) const {
     if (stage < wanted) fail(op, fmt::format("a call before {}", missing), fmt::format("{} first", missing));
   }
   std::size_t cells() const { return static_cast<std::size_t>(geometry.cells()); }
   std::size_t state_size() const { return static_cast<std::size_t>(channels) * geometry.plane(); }
   float* grid(int t) { return states.data() + static_cast<std::size_t>(t) * state_size(); }
-  const float* fire_of(int t, int block) const {
+  float* fire_of(int t, int block) {
     return fire.empty() ? nullptr : &fire[(static_cast<std::size_t>(t) * geometry.blocks() + block) * kBlockCells];
   }
   // visit(block) for the blocks of a chunk.
@@ -108,7 +123,9 @@ struct Rollout::State {
   AlignedVector<float> dpatch[2];  // [9][C][plane], of this step and the one after
   AlignedVector<float> dc;         // [gates][4]
   Wavefront wavefront;
-  GradientSlots slots;  // one per chunk
+  GradientSlots slots;       // one per chunk
+  GradientSlots::Own own{};  // this rank's chunks, and their samples
+  int first_sample = 0, last_sample = 0;
   ScratchPool<BlockScratch> scratch;
   Stage stage = Stage::kNothing;
 };
@@ -141,28 +158,34 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
          fmt::format("{}: batch x channels x height x width", s.cells() * s.channels));
   if (!all_finite(initial)) fail("rollout", "boards with a value that is no finite number", "numbers");
   s.stage = State::Stage::kSoftened;
+  s.share(pool);
   float* start = s.grid(0);
   const Geometry& geometry = s.geometry;
-  each_value(geometry, s.channels,
+  each_value(geometry, s.channels, s.first_sample, s.last_sample,
              [&](std::size_t i, int c, std::int32_t at) { start[c * geometry.plane() + at] = initial[i]; });
-  for (int b = 0; b < geometry.blocks(); ++b)
+  const int first_block = geometry.chunk_begin(static_cast<int>(s.own.begin));
+  const int last_block = geometry.chunk_begin(static_cast<int>(s.own.end));
+  for (int b = first_block; b < last_block; ++b)
     for (const Geometry::Copy& copy : geometry.block(b).rim)
       for (int c = 0; c < s.channels; ++c)
         start[c * geometry.plane() + copy.to] = start[c * geometry.plane() + copy.from];
   if (!s.fire.empty()) {
     const Random random(fire_seed, Purpose::kFire, fire_step);
-    const auto blocks = static_cast<std::size_t>(geometry.blocks());
+    const auto blocks = static_cast<std::size_t>(last_block - first_block);
     const std::size_t numbers = (s.cells() + kBlockCells - 1) / kBlockCells * kBlockCells;  // set aside for a step
     pool.for_chunks(s.options.steps * blocks, 128, 8.0 * kBlockCells, [&](Chunk c) {
       for (std::size_t i = c.begin; i < c.end; ++i) {
-        const Geometry::Block block = geometry.block(static_cast<int>(i % blocks));
-        const std::size_t first = i / blocks * numbers + static_cast<std::size_t>(block.first);
+        const int b = first_block + static_cast<int>(i % blocks);
+        const auto t = static_cast<int>(i / blocks);
+        const Geometry::Block block = geometry.block(b);
+        const std::size_t first = static_cast<std::size_t>(t) * numbers + static_cast<std::size_t>(block.first);
+        float* const fires = s.fire_of(t, b);
         for (int lane = 0; lane < block.cells; ++lane)
-          s.fire[i * kBlockCells + lane] = random.uniform(first + lane) < s.options.fire_rate ? 1.0f : 0.0f;
+          fires[lane] = random.uniform(first + lane) < s.options.fire_rate ? 1.0f : 0.0f;
       }
     });
   }
-  s.wavefront.run(static_cast<std::size_t>(s.options.steps), s.chunk_ns, pool,
+  s.wavefront.run(s.own.begin, s.own.end, static_cast<std::size_t>(s.options.steps), s.chunk_ns, pool,
                   [&](std::size_t step, std::size_t chunk) {
                     const auto t = static_cast<int>(step);
                     const auto scratch = s.scratch.borrow();
@@ -176,13 +199,32 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
 std::vector<float> Rollout::state(int t) const {
   const State& s = *s_;
   s.need(State::Stage::kForward, "rollout state", "forward()");
+  s.need_all("rollout state");
   if (t < 0 || t > s.options.steps)
     fail("rollout state", fmt::format("step {}", t), fmt::format("0 to {}", s.options.steps));
   std::vector<float> values(s.cells() * s.channels);
   const float* planes = s_->grid(t);
-  each_value(s.geometry, s.channels,
+  each_value(s.geometry, s.channels, 0, s.geometry.batch(),
              [&](std::size_t i, int c, std::int32_t at) { values[i] = planes[c * s.geometry.plane() + at]; });
   return values;
+}
+
+// The loss is summed over all boards in one fixed order, so every rank gets the last states of all that it looks at.
+void Rollout::State::gather_final(int loss_channels, Ranks& ranks) {
+  const std::size_t sample = static_cast<std::size_t>(loss_channels) * options.height * options.width;
+  std::vector<std::size_t> starts;
+  for (int r = 0; r < ranks.size(); ++r)
+    starts.push_back(sizeof(float) * sample * sample_of(share_of(slots.count(), own.unit, r, ranks.size()).begin));
+  starts.push_back(sizeof(float) * sample * geometry.batch());
+  std::vector<float> values(sample * geometry.batch());
+  float* const planes = grid(options.steps);
+  const auto plane = static_cast<std::int64_t>(geometry.plane());
+  each_value(geometry, loss_channels, first_sample, last_sample,
+             [&](std::size_t i, int c, std::int32_t at) { values[i] = planes[c * plane + at]; });
+  ranks.all_gather(std::as_writable_bytes(std::span(values)), starts);
+  const auto put = [&](std::size_t i, int c, std::int32_t at) { planes[c * plane + at] = values[i]; };
+  each_value(geometry, loss_channels, 0, first_sample, put);
+  each_value(geometry, loss_channels, last_sample, geometry.batch(), put);
 }
 
 double Rollout::loss(std::span<const float> target, int loss_channels, const ThreadPool& pool) {
@@ -196,6 +238,7 @@ double Rollout::loss(std::span<const float> target, int loss_channels, const Thr
   if (!all_finite(target)) fail("rollout loss", "a target with a value that is no finite number", "numbers");
   s.stage = State::Stage::kForward;
   std::fill(s.dfinal.begin(), s.dfinal.end(), 0.0f);
+  if (s.own.shared) s.gather_final(loss_channels, *pool.ranks());
   const float* final_state = s.grid(s.options.steps);
   const int height = s.options.height;
   const std::size_t rows = static_cast<std::size_t>(s.options.batch) * loss_channels * height;
@@ -227,8 +270,8 @@ void Rollout::backward(const ThreadPool& pool) {
   State& s = *s_;
   s.need(State::Stage::kLoss, "rollout backward", "loss()");
   s.stage = State::Stage::kLoss;
-  s.slots.zero(pool);
-  s.wavefront.run(static_cast<std::size_t>(s.options.steps), 3 * s.chunk_ns, pool,
+  s.slots.zero(s.own, pool);
+  s.wavefront.run(s.own.begin, s.own.end, static_cast<std::size_t>(s.options.steps), 3 * s.chunk_ns, pool,
                   [&](std::size_t step, std::size_t chunk) {
                     const int t = s.options.steps - 1 - static_cast<int>(step);
                     const float* after = s.dpatch[(t + 1) % 2].data();
@@ -253,16 +296,17 @@ void Rollout::add_gradients(std::span<float> dlogits, const ThreadPool& pool) {
   State& s = *s_;
   s.need(State::Stage::kBackward, "rollout gradients", "backward()");
   std::fill(s.dc.begin(), s.dc.end(), 0.0f);
-  s.slots.add_to(s.dc, pool);
+  s.slots.add_shared(s.dc, s.own, pool);
   s.gates.backward(s.dc, dlogits, pool);
 }
 
 std::vector<float> Rollout::initial_gradient() const {
   const State& s = *s_;
   s.need(State::Stage::kBackward, "rollout gradients", "backward()");
+  s.need_all("rollout gradients");
   std::vector<float> values(s.cells() * s.channels);
   const float* planes = s.dpatch[0].data();
-  each_value(s.geometry, s.channels, [&](std::size_t i, int c, std::int32_t at) {
+  each_value(s.geometry, s.channels, 0, s.geometry.batch(), [&](std::size_t i, int c, std::int32_t at) {
     for (int o = 0; o < 9; ++o)
       values[i] +=
           planes[(static_cast<std::size_t>(o) * s.channels + c) * s.geometry.plane() + at - s.geometry.shift(o)];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/ranks.hpp"
 #include "models/lattice/lattice_model.hpp"
 
 namespace espalier {
@@ -20,19 +21,34 @@ TrialRunner::TrialRunner(const LatticeModel& model, const TrialOptions& options,
 
 Trial TrialRunner::run(std::string name, std::string description, const TrialStage& stage, std::uint64_t steps,
                        SimulatorOptions simulate, const DeadRectangle* unjudged) const {
-  Board board = stage.start;
-  const std::size_t height = board.height(), width = board.width();
   simulate.periodic = model_.periodic();
   simulate.seed = options_.seed;
-  Simulator(cell_, height, width, simulate).run(board, steps, pool_);
-  long right = 0, total = 0;
+  return judge(std::move(name), std::move(description), stage, steps, simulate, unjudged);
+}
+
+Trial TrialRunner::judge(std::string name, std::string description, const TrialStage& stage, std::uint64_t steps,
+                         SimulatorOptions simulate, const DeadRectangle* unjudged) const {
+  const std::size_t height = stage.start.height(), width = stage.start.width();
+  simulate.ranks = pool_.ranks();
+  Simulator simulator(cell_, height, width, simulate);
+  Board board(std::max<std::size_t>(1, simulator.rows()), width, stage.start.channels());
+  for (int c = 0; c < board.channels(); ++c)
+    for (std::size_t y = 0; y < simulator.rows(); ++y)
+      std::copy_n(stage.start.row(simulator.first_row() + y, c), board.row_words(), board.row(y, c));
+  simulator.run(board, steps, pool_);
+  struct Count {
+    std::int64_t right = 0, total = 0;
+  } count;
   for (int c = 0; c < stage.target.channels(); ++c)
-    for (std::size_t y = 0; y < height; ++y)
+    for (std::size_t y = simulator.first_row(); y < simulator.first_row() + simulator.rows(); ++y)
       for (std::size_t x = 0; x < width; ++x) {
         if (unjudged && y - unjudged->top < unjudged->height && x - unjudged->left < unjudged->width) continue;
-        ++total;
-        right += board.get(y, x, c) == stage.target.get(y, x, c);
+        ++count.total;
+        count.right += board.get(y - simulator.first_row(), x, c) == stage.target.get(y, x, c);
       }
+  std::int64_t right = 0, total = 0;
+  for (const Count& one : pool_.ranks() ? pool_.ranks()->all_gather(count) : std::vector{count})
+    right += one.right, total += one.total;
   return {std::move(name), std::move(description), static_cast<double>(right) / static_cast<double>(total),
           right == total};
 }

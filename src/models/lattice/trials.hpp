@@ -19,6 +19,10 @@ class TrialRunner {
  public:
   TrialRunner(const LatticeModel& model, const TrialOptions& options, const ThreadPool& pool);
 
+  // With the boundary and the fire masks that `simulate` names; over the ranks of the pool in bands of rows.
+  Trial judge(std::string name, std::string description, const TrialStage& stage, std::uint64_t steps,
+              SimulatorOptions simulate, const DeadRectangle* unjudged = nullptr) const;
+  // With those of the model and of the options.
   Trial run(std::string name, std::string description, const TrialStage& stage, std::uint64_t steps,
             SimulatorOptions simulate, const DeadRectangle* unjudged = nullptr) const;
   Trial undisturbed(std::string name, const TrialStage& stage, std::uint64_t steps) const;

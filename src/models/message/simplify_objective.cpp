@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/clock.hpp"
+#include "base/ranks.hpp"
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
 #include "espalier/random.hpp"
@@ -102,25 +103,31 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
   const std::size_t chunks = starts.size() - 1;
 
   const double start = seconds_now();
-  slots_.zero(pool);
-  std::vector<double> losses(chunks);
+  const GradientSlots::Own own = slots_.own(pool);
+  const std::size_t first = std::min(own.begin, chunks), last = std::min(own.end, chunks);
+  slots_.zero(own, pool);
+  std::vector<double> losses(kSlots);
   const double scale = 1.0 / static_cast<double>(nodes);
-  pool.for_chunks(chunks, 1, kNodeNs * static_cast<double>(nodes) / static_cast<double>(chunks), [&](Chunk c) {
+  pool.for_chunks(last - first, 1, kNodeNs * static_cast<double>(nodes) / static_cast<double>(chunks), [&](Chunk c) {
+    const std::size_t chunk = first + c.index;
     std::vector<const NumberedGraph*> inputs;
     std::vector<std::uint32_t> edits;
-    for (std::size_t k = starts[c.index]; k < starts[c.index + 1]; ++k) {
+    for (std::size_t k = starts[chunk]; k < starts[chunk + 1]; ++k) {
       const Example& example = examples_[members[k]];
       inputs.push_back(&example.input);
       edits.insert(edits.end(), example.edits.begin(), example.edits.end());
     }
     const auto state = states_.borrow();
-    losses[c.index] = net_.loss_and_gradients(net_.batch(inputs), edits, scale, *state, slots_.slot(c.index));
+    losses[chunk] = net_.loss_and_gradients(net_.batch(inputs), edits, scale, *state, slots_.slot(chunk));
   });
   const double middle = seconds_now();
-  slots_.add_to(parameters().gradients(), pool);
+  slots_.add_shared(parameters().gradients(), own, pool);
+  if (own.shared)
+    pool.ranks()->all_gather(std::as_writable_bytes(std::span(losses)),
+                             share_starts(kSlots, 1, pool.ranks()->size(), sizeof(double)));
   phases.backward += middle - start;
   phases.reduction += seconds_now() - middle;
-  return std::accumulate(losses.begin(), losses.end(), 0.0);
+  return std::accumulate(losses.begin(), losses.begin() + static_cast<std::ptrdiff_t>(chunks), 0.0);
 }
 
 double SimplifyObjective::accumulate_reference(std::span<const std::size_t> members) {

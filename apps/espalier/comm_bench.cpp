@@ -1,0 +1,121 @@
+// espalier bench --comm under mpirun: what it costs ranks to give each other bytes, and what of a training step they
+// gain by sharing it, against the same step on rank 0 alone with as many threads. Both are measured in turns.
+#include "comm_bench.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "command_line.hpp"
+#include "espalier/run.hpp"
+#include "output.hpp"
+#include "program_ranks.hpp"
+
+namespace espalier::app {
+namespace {
+
+struct Times {
+  std::vector<double> seconds = {};
+  double best() const { return *std::ranges::min_element(seconds); }
+  double median() const {
+    std::vector<double> sorted = seconds;
+    std::ranges::sort(sorted);
+    return sorted[sorted.size() / 2];
+  }
+};
+
+Times time_gather(Ranks& ranks, std::size_t bytes, int samples) {
+  const auto size = static_cast<std::size_t>(ranks.size());
+  Bytes all(bytes * size);
+  std::vector<std::size_t> starts;
+  for (std::size_t r = 0; r <= size; ++r) starts.push_back(r * bytes);
+  Times times;
+  for (int i = 0; i < samples; ++i) {
+    const double start = seconds_now();
+    ranks.all_gather(all, starts);
+    times.seconds.push_back(seconds_now() - start);
+  }
+  return times;
+}
+
+struct StepCase {
+  const char* name;
+  RunConfig config;
+};
+
+struct StepRow {
+  std::string name;
+  Times shared, alone;  // all ranks with one thread each; rank 0 with as many threads as there are ranks
+  std::uint64_t bytes = 0;
+  bool same = false;
+};
+
+StepRow time_steps(Ranks& ranks, const StepCase& c, double seconds) {
+  ThreadPool shared_pool(1), alone_pool(ranks.size());
+  shared_pool.join(&ranks);
+  const auto shared_objective = c.config.make_objective(), alone_objective = c.config.make_objective();
+  Trainer shared(*shared_objective, c.config.train, shared_pool), alone(*alone_objective, c.config.train, alone_pool);
+  shared.step();
+  if (ranks.first()) alone.step();
+  StepRow row;
+  row.name = c.name;
+  std::uint64_t bytes = 0;
+  const double start = seconds_now();
+  for (bool more = true; more; more = !ranks.any(ranks.first() && seconds_now() - start > seconds)) {
+    const std::uint64_t before = ranks.bytes_sent();
+    double begin = seconds_now();
+    shared.step();
+    row.shared.seconds.push_back(seconds_now() - begin);
+    bytes += ranks.bytes_sent() - before;
+    begin = seconds_now();
+    if (ranks.first()) alone.step();
+    row.alone.seconds.push_back(seconds_now() - begin);
+    ranks.any(false);
+  }
+  row.bytes = bytes / row.shared.seconds.size();
+  row.same = shared_objective->parameters().hash() == alone_objective->parameters().hash();
+  return row;
+}
+
+}  // namespace
+
+int comm_bench(double seconds, bool json) {
+  ProgramRanks* const ranks = program_ranks();
+  if (!ranks) throw UsageError("--comm", "got one process, expected several; hint: mpirun -n 2 espalier bench --comm");
+  Json result = {{"ranks", ranks->size()}, {"gather", Json::array()}, {"steps", Json::array()}};
+  if (!json) fmt::print("{:>14} {:>12} {:>12} {:>14}\n", "bytes per rank", "best", "median", "received");
+  for (const std::size_t bytes : {8, 1024, 65536, 1048576, 16777216}) {
+    const Times t = time_gather(*ranks, bytes, bytes > 100'000 ? 20 : 300);
+    const double rate = static_cast<double>(bytes) * (ranks->size() - 1) / t.best();
+    result["gather"].push_back({{"bytes", bytes}, {"best_seconds", t.best()}, {"median_seconds", t.median()}});
+    if (!json)
+      fmt::print("{:>14} {:>9.1f} us {:>9.1f} us {:>9.2f} GB/s\n", bytes, t.best() * 1e6, t.median() * 1e6,
+                 rate * 1e-9);
+  }
+  if (!json)
+    fmt::print("\n{:<22} {:>22} {:>22} {:>7} {:>14} {}\n", "step of", "ranks x 1 thread", "1 rank, their threads",
+               "ratio", "bytes sent", "weights");
+  const StepCase cases[] = {
+      {"checkerboard, batch 16", configure("checkerboard", {{"batch", "16"}})},
+      {"simplify",
+       configure("simplify", {{"validation-examples", "10"}, {"test-examples", "0"}, {"deep-examples", "0"}})}};
+  bool same = true;
+  for (const StepCase& c : cases) {
+    const StepRow row = time_steps(*ranks, c, seconds);
+    same = same && (row.same || !ranks->first());
+    result["steps"].push_back({{"case", row.name},
+                               {"shared_best_seconds", row.shared.best()},
+                               {"shared_median_seconds", row.shared.median()},
+                               {"alone_best_seconds", row.alone.best()},
+                               {"alone_median_seconds", row.alone.median()},
+                               {"bytes_sent", row.bytes},
+                               {"weights_equal", row.same}});
+    if (!json)
+      fmt::print("{:<22} {:>8.3f} ({:>8.3f}) ms {:>8.3f} ({:>8.3f}) ms {:>7.2f} {:>14} {}\n", row.name,
+                 row.shared.best() * 1e3, row.shared.median() * 1e3, row.alone.best() * 1e3, row.alone.median() * 1e3,
+                 row.alone.best() / row.shared.best(), row.bytes, row.same ? "equal" : "DIFFERENT");
+  }
+  if (json) print_json(result);
+  return same ? kDone : kFailed;
+}
+
+}  // namespace espalier::app

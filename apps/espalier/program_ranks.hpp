@@ -1,0 +1,36 @@
+// The ranks that this program is one of when mpirun or srun has started it. Alone it never looks at MPI.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/ranks.hpp"
+
+namespace espalier::app {
+
+// What the program asks of ranks beside what the library does.
+class ProgramRanks : public Ranks {
+ public:
+  // How long the others may let this one wait before the job ends with a line about them.
+  virtual void set_patience(double seconds) = 0;
+  // One line from rank 0, and the end of all. On other ranks: told to rank 0, which prints it.
+  [[noreturn]] virtual void end_job(const std::string& line, int exit_code) = 0;
+  // The good end: waits for the others, however long they take, then leaves.
+  virtual void leave() = 0;
+
+ protected:
+  using Ranks::Ranks;
+};
+
+// Null when the program was started by itself. Only one of mpi_ranks.cpp and no_mpi_ranks.cpp is built; the latter
+// refuses to be one of several.
+std::unique_ptr<ProgramRanks> join_ranks();
+
+// Those of this process, null when alone: for commands.
+ProgramRanks* program_ranks();
+
+// main() between joining and leaving: prints on rank 0 alone, refuses ranks that are not alike, and makes the exit code
+// that of rank 0. `work` runs one command.
+int as_rank(int argc, char** argv, int (*work)(int argc, char** argv));
+
+}  // namespace espalier::app

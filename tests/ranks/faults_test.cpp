@@ -1,0 +1,130 @@
+// A rank that dies, hangs, fails or is not like the others ends the job with a line that names it, and what was saved
+// is whole.
+#include <fstream>
+
+#include "ranks/mpirun.hpp"
+
+namespace espalier {
+namespace {
+
+const Arguments kLong{"train", "checkerboard-small", "--seeds", "1",       "--train-steps", "40", "--eval-every",
+                      "20",    "--checkpoint-every", "2",       "--quiet", "--json"};
+
+// The processes that mpirun has started, by their order.
+std::vector<pid_t> children(pid_t parent) {
+  std::vector<pid_t> found;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task")) {
+    std::ifstream in(thread.path() / "children");
+    for (pid_t pid = 0; in >> pid;) found.push_back(pid);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+TEST(RanksFaults, AKilledRankEndsTheJobAndItGoesOnWithAnotherNumber) {
+  const TempFolder folder;
+  const std::string whole = hash_of(run(kLong + Arguments{"--out", folder / "whole"}));
+  const int counts[] = {3, 2, 4};
+  for (int victim = 0; victim < 2; ++victim) {
+    const std::string out = folder / ("killed-" + std::to_string(victim));
+    {
+      Running job(kLong + Arguments{"--out", out}, ranks(counts[victim]));
+      job.wait_for(out + "/checkpoint.safetensors");
+      const std::vector<pid_t> ranks = children(job.pid());
+      ASSERT_EQ(ranks.size(), static_cast<std::size_t>(counts[victim]));
+      ::kill(ranks[static_cast<std::size_t>(victim)], SIGKILL);
+      const Ended e = job.wait();
+      EXPECT_NE(e.exit_code, 0);
+      EXPECT_NE(e.err.find("rank " + std::to_string(victim)), std::string::npos) << e.err;
+    }
+    const Ended e = run({"train", "--resume", out, "--quiet", "--json"}, ranks(counts[victim + 1]));
+    EXPECT_EQ(hash_of(e), whole);
+    EXPECT_EQ(metrics_but_seconds(out), metrics_but_seconds(folder / "whole"));
+  }
+}
+
+TEST(RanksFaults, AStopThatOneRankHearsStopsAllAtTheSameStep) {
+  const TempFolder folder;
+  const std::string out = folder / "run";
+  Running job(kLong + Arguments{"--train-steps", "1000000", "--out", out}, ranks(3));
+  job.wait_for(out + "/checkpoint.safetensors");
+  const std::vector<pid_t> ranks_now = children(job.pid());
+  ASSERT_EQ(ranks_now.size(), 3u);
+  ::kill(ranks_now[2], SIGTERM);
+  const Ended e = job.wait();
+  EXPECT_EQ(e.exit_code, 130) << e.err;
+  EXPECT_NE(e.err.find("continue with: espalier train --resume"), std::string::npos) << e.err;
+  EXPECT_EQ(e.json().value("outcome", ""), "interrupted");
+}
+
+TEST(RanksFaults, AHungRankIsNamed) {
+  const TempFolder folder;
+  const std::string out = folder / "run";
+  Running job(kLong + Arguments{"--train-steps", "1000000", "--rank-timeout", "1", "--out", out}, ranks(3));
+  job.wait_for(out + "/checkpoint.safetensors");
+  const std::vector<pid_t> ranks = children(job.pid());
+  ASSERT_EQ(ranks.size(), 3u);
+  ::kill(ranks[1], SIGSTOP);
+  const Ended e = job.wait();
+  ::kill(ranks[1], SIGKILL);
+  EXPECT_NE(e.exit_code, 0);
+  EXPECT_NE(e.err.find("espalier: rank 1 on "), std::string::npos) << e.err;
+  EXPECT_NE(e.err.find("has not answered for 1 s"), std::string::npos) << e.err;
+}
+
+TEST(RanksFaults, AnErrorOfTheFirstRankIsOneLineAndEndsAll) {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder / "run");
+  std::ofstream(folder / "run/other") << "not ours";
+  const Ended e = run(kLong + Arguments{"--out", folder / "run"}, ranks(3));
+  EXPECT_EQ(e.exit_code, 1) << e.err;
+  EXPECT_EQ(e.out, "");
+  EXPECT_NE(e.err.find("espalier: [run folder] got "), std::string::npos) << e.err;
+  EXPECT_EQ(e.err.find("espalier: ", e.err.find("espalier: ") + 1), std::string::npos) << e.err;
+}
+
+TEST(RanksFaults, ADiskThatTakesNothingMoreEndsTheJobAndLeavesTheLastCheckpointWhole) {
+  const TempFolder folder;
+  const std::string out = folder / "run";
+  hash_of(run(kLong + Arguments{"--train-steps", "4", "--out", out}, ranks(2)));
+  const std::string before = text_of(out + "/checkpoint.safetensors");
+  std::filesystem::create_directories(out + "/checkpoint-next.safetensors/in-the-way");
+  const Arguments more{"train", "--resume", out, "--train-steps", "40", "--quiet", "--json", "--checkpoint-every", "2"};
+  const Ended e = run(more, ranks(2));
+  EXPECT_EQ(e.exit_code, 1);
+  EXPECT_NE(e.err.find("espalier: "), std::string::npos) << e.err;
+  EXPECT_EQ(text_of(out + "/checkpoint.safetensors"), before);
+  std::filesystem::remove_all(out + "/checkpoint-next.safetensors");
+  EXPECT_EQ(hash_of(run(more, ranks(3))), hash_of(run(kLong + Arguments{"--out", folder / "whole"})));
+}
+
+TEST(RanksFaults, WrongUsageIsSaidOnce) {
+  const Ended e = run({"train", "checkerboard-small", "--train-stepz", "3"}, ranks(3));
+  EXPECT_NE(e.exit_code, 0);
+  EXPECT_EQ(e.err.find("espalier: --train-stepz"), e.err.rfind("espalier: --train-stepz")) << e.err;
+  EXPECT_NE(e.err.find("espalier: --train-stepz"), std::string::npos) << e.err;
+}
+
+TEST(RanksFaults, RanksWithOtherOptionsAreRefused) {
+  const TempFolder folder;
+  Surroundings around = ranks(1);  // and, after a colon, one more with other options
+  const Arguments task = kLong + Arguments{"--out", folder / "run"};
+  const Ended e = run(task + Arguments{":", "-n", "1", ESPALIER_PROGRAM} + task + Arguments{"--batch", "3"}, around);
+  EXPECT_NE(e.exit_code, 0);
+  EXPECT_NE(e.err.find("its options on rank 1"), std::string::npos) << e.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
+TEST(RanksFaults, RanksWithAnotherProgramAreRefused) {
+  const TempFolder folder;
+  std::filesystem::copy_file(ESPALIER_PROGRAM, folder / "other");
+  std::ofstream(folder / "other", std::ios::app) << "x";
+  const Arguments task = kLong + Arguments{"--out", folder / "run"};
+  const Ended e = run(task + Arguments{":", "-n", "1", folder / "other"} + task, ranks(1));
+  EXPECT_NE(e.exit_code, 0);
+  EXPECT_NE(e.err.find("the program on rank 1"), std::string::npos) << e.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
+}  // namespace
+}  // namespace espalier

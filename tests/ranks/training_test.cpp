@@ -1,0 +1,108 @@
+// One seed over ranks: the same bits for any number of them, with any number of threads each, also after an end and a
+// beginning with another number.
+#include <fstream>
+
+#include "espalier/random.hpp"
+#include "ranks/mpirun.hpp"
+
+namespace espalier {
+namespace {
+
+// Trains without mpirun, then with every number of ranks and threads.
+void expect_one_hash(const Arguments& task) {
+  const TempFolder folder;
+  const Arguments all = Arguments{"train"} + task + Arguments{"--seeds", "1", "--quiet", "--json", "--force"};
+  const std::string alone = hash_of(run(all + Arguments{"--out", folder / "alone"}));
+  for (const int count : kRankCounts)
+    for (const char* threads : {"1", "2"}) {
+      const Ended e =
+          run(all + Arguments{"--threads", threads, "--check-ranks", "--out", folder / "ranks"}, ranks(count));
+      EXPECT_EQ(hash_of(e), alone) << count << " ranks, " << threads << " threads";
+      EXPECT_EQ(metrics_but_seconds(folder / "ranks"), metrics_but_seconds(folder / "alone"));
+      EXPECT_EQ(text_of(folder / "ranks/model.safetensors"), text_of(folder / "alone/model.safetensors"));
+    }
+}
+
+TEST(RanksDeterminism, LifeGivesOneHash) { expect_one_hash({"life", "--train-steps", "4", "--eval-every", "2"}); }
+
+TEST(RanksDeterminism, ACheckerboardGivesOneHash) {
+  expect_one_hash({"checkerboard-small", "--train-steps", "4", "--eval-every", "2"});
+}
+
+TEST(RanksDeterminism, AnAsynchronousCheckerboardGivesOneHash) {
+  expect_one_hash({"checkerboard-async", "--train-steps", "2", "--eval-every", "2", "--steps", "6", "--batch", "5"});
+}
+
+TEST(RanksDeterminism, APictureGivesOneHash) {
+  expect_one_hash({"pattern", "--target", ESPALIER_SOURCE_DIR "/data/targets/lizard-20.txt", "--train-steps", "2",
+                   "--eval-every", "2", "--steps", "4", "--batch", "3"});
+}
+
+TEST(RanksDeterminism, ATableGivesOneHash) {
+  const TempFolder folder;
+  {
+    std::ofstream csv(folder / "table.csv");
+    const Random random(3, Purpose::kData);
+    csv << "a,b,c,y\n";
+    for (int i = 0; i < 1500; ++i) {
+      const float a = random.normal(3 * i), b = random.normal(3 * i + 1), c = random.normal(3 * i + 2);
+      csv << a << "," << b << "," << c << "," << (a * b > c ? "yes" : "no") << "\n";
+    }
+  }
+  expect_one_hash({"table", "--csv", folder / "table.csv", "--target", "y", "--batch-size", "700", "--grow", "2",
+                   "--train-steps", "6", "--eval-every", "3"});
+}
+
+TEST(RanksDeterminism, SimplifyingGivesOneHash) {
+  expect_one_hash({"simplify", "--train-examples", "200", "--validation-examples", "20", "--test-examples", "20",
+                   "--deep-examples", "5", "--train-steps", "4", "--eval-every", "2"});
+}
+
+TEST(RanksDeterminism, OverTcpWithoutSharedMemoryTheHashIsTheSame) {
+  const TempFolder folder;
+  const Arguments task{"train", "checkerboard-small", "--seeds", "1", "--train-steps", "4", "--quiet", "--json"};
+  const std::string alone = hash_of(run(task + Arguments{"--out", folder / "alone"}));
+  const Ended e = run(task + Arguments{"--out", folder / "tcp"}, ranks(3, {"--mca", "btl", "tcp,self"}));
+  EXPECT_EQ(hash_of(e), alone);
+}
+
+TEST(RanksResume, WithAnotherNumberOfRanksTheBitsAreTheSame) {
+  const TempFolder folder;
+  const Arguments task{"train", "checkerboard-small", "--seeds", "1", "--eval-every", "2", "--quiet", "--json"};
+  const std::string whole = hash_of(run(task + Arguments{"--train-steps", "9", "--out", folder / "whole"}));
+  hash_of(run(task + Arguments{"--train-steps", "2", "--out", folder / "parts"}, ranks(3)));
+  const auto go_on = [&](const char* steps, int count) {
+    return hash_of(run({"train", "--resume", folder / "parts", "--train-steps", steps, "--quiet", "--json"},
+                       count ? ranks(count) : Surroundings{}));
+  };
+  go_on("4", 2);
+  go_on("6", 0);
+  go_on("8", 7);
+  EXPECT_EQ(go_on("9", 4), whole);
+  EXPECT_EQ(metrics_but_seconds(folder / "parts"), metrics_but_seconds(folder / "whole"));
+}
+
+TEST(Ranks, OnlyTheFirstPrints) {
+  const TempFolder folder;
+  const Ended e = run({"train", "checkerboard-small", "--seeds", "1", "--train-steps", "2", "--quiet", "--timing",
+                       "--out", folder / "run"},
+                      ranks(4));
+  EXPECT_EQ(e.exit_code, 0) << e.err;
+  const auto count = [](const std::string& text, const std::string& word) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count(e.out, "weights "), 1u) << e.out;
+  EXPECT_EQ(count(e.err, "bytes per step"), 1u) << e.err;
+}
+
+TEST(Ranks, CommandsThatDoNotShareWorkRunOnce) {
+  const Ended e = run({"train", "--list"}, ranks(3));
+  EXPECT_EQ(e.exit_code, 0) << e.err;
+  EXPECT_EQ(e.out, run({"train", "--list"}).out);
+  EXPECT_EQ(run({"bench", "--list"}, ranks(2)).out, run({"bench", "--list"}).out);
+}
+
+}  // namespace
+}  // namespace espalier
