@@ -8,7 +8,7 @@
 
 namespace espalier::app {
 
-inline constexpr int kMaxSide = 4096;          // of boards that are looked at
+inline constexpr int kMaxSide = 4096;         // of boards that are looked at
 inline constexpr int kMaxUnseen = 1'000'000;  // of boards that are only counted
 
 // "1,2,3"; a UsageError for anything that is no whole number.
@@ -19,6 +19,7 @@ struct BoardSize {
 };
 BoardSize parse_board_size(const std::string& option, const std::string& text, int most = kMaxSide);  // N or HxW
 // The one on which the model is best looked at when the text is empty.
-BoardSize board_size(const std::string& option, const std::string& text, const LatticeModel& model, int most = kMaxSide);
+BoardSize board_size(const std::string& option, const std::string& text, const LatticeModel& model,
+                     int most = kMaxSide);
 
 }  // namespace espalier::app

@@ -121,7 +121,8 @@ struct Run::State {
       }
       const auto go_on = [&](const Trainer& trainer) {
         if (client && seconds_now() - told_at > kTellSeconds)  // also where a search takes no steps
-          emit_own(index, {.kind = RunEvent::Kind::kStep, .seed = row.seed, .trainer = &trainer, .state = &trainer.state()},
+          emit_own(index,
+                   {.kind = RunEvent::Kind::kStep, .seed = row.seed, .trainer = &trainer, .state = &trainer.state()},
                    told_at);
         if (trainer.state().best.solved && several()) note_solved(row.seed);
         return row.seed <= lowest_solved;

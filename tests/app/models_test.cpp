@@ -39,7 +39,7 @@ TEST(OldModels, PredictAndRewriteAsTheyDid) {
   EXPECT_EQ(j.at("exact"), true);
   for (const char* name : {"board", "table", "simplify"}) EXPECT_EQ(run({"info", old_file(name)}).exit_code, 0) << name;
   const auto circuit = run({"circuit", old_file("board"), "--json"}).json();
-  EXPECT_EQ(circuit.at("raw").at("gates"), 368)  // constants are no gates;
+  EXPECT_EQ(circuit.at("raw").at("gates"), 368);  // constants are no gates
   EXPECT_EQ(circuit.at("equal"), true);
 }
 
