@@ -23,19 +23,22 @@ void expect_one_hash(const Arguments& task) {
     }
 }
 
-TEST(RanksDeterminism, LifeGivesOneHash) { expect_one_hash({"life", "--train-steps", "4", "--eval-every", "2"}); }
+TEST(RanksDeterminism, LifeGivesOneHash) {
+  expect_one_hash({"life", "--train-steps", "4", "--eval-every", "2", "--refine", "3000"});
+}
 
 TEST(RanksDeterminism, ACheckerboardGivesOneHash) {
-  expect_one_hash({"checkerboard-small", "--train-steps", "4", "--eval-every", "2"});
+  expect_one_hash({"checkerboard-small", "--train-steps", "4", "--eval-every", "2", "--refine", "3000"});
 }
 
 TEST(RanksDeterminism, AnAsynchronousCheckerboardGivesOneHash) {
-  expect_one_hash({"checkerboard-async", "--train-steps", "2", "--eval-every", "2", "--steps", "6", "--batch", "5"});
+  expect_one_hash({"checkerboard-async", "--train-steps", "2", "--eval-every", "2", "--steps", "6", "--batch", "5",
+                   "--refine", "300"});
 }
 
 TEST(RanksDeterminism, APictureGivesOneHash) {
   expect_one_hash({"pattern", "--target", ESPALIER_SOURCE_DIR "/data/targets/lizard-20.txt", "--train-steps", "2",
-                   "--eval-every", "2", "--steps", "4", "--batch", "3"});
+                   "--eval-every", "2", "--steps", "4", "--batch", "3", "--refine", "300"});
 }
 
 TEST(RanksDeterminism, ATableGivesOneHash) {
