@@ -24,7 +24,7 @@ This page is made from the docstrings by `python python/make_docs.py`.
 GROUPS = [
     ("Training", ["train", "resume", "load", "tasks", "options", "last_run", "Run", "Interrupted", "TableModel",
                   "RewriteModel", "Error"]),
-    ("Logic automata", ["LogicAutomaton", "train_on"]),
+    ("Logic automata", ["LogicAutomaton", "Boards", "train_on"]),
     ("Circuits", ["Circuit", "Verification"]),
     ("Networks on graphs", ["DagNN", "MessagePassing", "GraphTransformNet", "AdamW", "SGD"]),
     ("Graphs", ["Graph", "LabelledGraph", "edit_distance", "edit_distances", "EditDistance", "wl_similarity"]),

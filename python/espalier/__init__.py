@@ -15,11 +15,12 @@ from ._circuits import Circuit, Verification
 from ._graphs import EditDistance, Graph, LabelledGraph, edit_distance, edit_distances, wl_similarity
 from ._networks import AdamW, DagNN, GraphTransformNet, MessagePassing, SGD
 from ._runs import Interrupted, RewriteModel, Run, TableModel, last_run, load, options, resume, tasks, train
+from ._show import Boards
 
 __version__ = "0.2.0"
 
 __all__ = [
-    "AdamW", "Circuit", "DagClassifier", "DagNN", "DagRegressor", "EditDistance", "Error", "Graph", "GraphTransformNet",
+    "AdamW", "Boards", "Circuit", "DagClassifier", "DagNN", "DagRegressor", "EditDistance", "Error", "Graph", "GraphTransformNet",
     "Interrupted", "LabelledGraph", "LogicAutomaton", "MessagePassing", "RewriteModel", "Run", "SGD", "TableModel",
     "Verification", "edit_distance", "edit_distances", "last_run", "load", "options", "resume", "tasks", "train",
     "train_on", "wl_similarity",

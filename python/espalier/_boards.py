@@ -1,6 +1,5 @@
 """Logic automata on boards of NumPy bits."""
 
-import base64
 import contextlib
 
 import numpy as np
@@ -87,7 +86,7 @@ class LogicAutomaton:
         else:
             boards, single = _boards(initial, "initial", bits)
             out = self._core.hard(boards, steps, rate, seed, not flag(last, "last"))
-        return out[..., 0, :, :, :] if single else out
+        return (out[..., 0, :, :, :] if single else out).view(_show.Boards)
 
     def loss(self, initial, target, steps, **choice):
         """The squared error at the last step, summed over boards, cells and the channels of the target."""
@@ -227,14 +226,3 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, step
     model.learn_from(*check, steps, fire_rate=fire_rate, name=name)
     return {"solved": best == 0, "wrong": best, "step": best_step,
             "metrics": {column: np.array(values) for column, values in metrics.items()}}
-
-
-def animate(frames, zoom=8, delay_ms=100):
-    """Boards [T, H, W, C] as the bytes of a GIF: one channel as black and white, three as colours."""
-    return _core.animation(_show.pixels(frames), zoom, delay_ms)
-
-
-def animation_tag(frames, zoom=8):
-    """An <img> that carries the animation in itself."""
-    data = base64.b64encode(animate(frames, zoom)).decode()
-    return f'<img alt="boards" style="image-rendering: pixelated" src="data:image/gif;base64,{data}">'

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import _core
+from . import _core, _show
 from ._arrays import Error, bits, flag, number, text_of, threads_of, whole
 
 
@@ -70,7 +70,7 @@ class Circuit:
         out = _core.hard_rollout(self._core, self._periodic if periodic is None else flag(periodic, "periodic"),
                                  array[None] if single else array, whole(steps, "steps", 0, 10**9),
                                  number(fire_rate, "fire_rate", 0, 1), whole(seed, "seed"), not flag(last, "last"), threads_of(threads))
-        return out[..., 0, :, :, :] if single else out
+        return (out[..., 0, :, :, :] if single else out).view(_show.Boards)
 
     def verify(self, other, seconds=0):
         """Proves that two circuits compute the same, or finds an input that tells them apart."""

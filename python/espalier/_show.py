@@ -1,8 +1,12 @@
 """How things look in a notebook, in light and dark, and progress bars."""
 
+import base64
 import html
 
 import numpy as np
+
+from . import _core
+from ._arrays import Error, text_of, whole
 
 _STYLE = "font-family:system-ui,sans-serif;font-size:13px;color:inherit"
 
@@ -11,7 +15,38 @@ def pixels(frames):
     """Boards [T, H, W, C] of 0 and 1 as colours [T, H, W, 3]: the first channel, or the first three."""
     frames = np.asarray(frames)
     shown = frames[..., :3] if frames.shape[-1] >= 3 else np.repeat(frames[..., :1], 3, axis=-1)
-    return np.ascontiguousarray((np.clip(shown, 0, 1) * 255).astype(np.uint8))
+    return np.ascontiguousarray((np.clip(shown, 0.0, 1.0) * 255).astype(np.uint8))
+
+
+class Boards(np.ndarray):
+    """What rollouts return: an array like any other, which a notebook shows as moving pictures.
+
+    >>> frames = espalier.LogicAutomaton(channels=1, update="8,4,2,1").rollout(np.ones((4, 4, 1)), steps=2)
+    >>> frames.gif()[:3]
+    b'GIF'
+    """
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        array = np.asarray(array)  # what is computed from boards is no board
+        return array[()] if array.ndim == 0 else array
+
+    def gif(self, path=None, zoom=8, delay_ms=100):
+        """The frames as a GIF, its first board if there are several: written to a path, or its bytes. One channel is
+        black and white, of three and more the first three are colours."""
+        frames = np.asarray(self)
+        if not 3 <= frames.ndim <= 5 or 0 in frames.shape:
+            raise Error(f"[gif] got an array of shape {frames.shape}, expected [steps, boards, height, width, channels]")
+        frames = frames[:, 0] if frames.ndim == 5 else frames[None] if frames.ndim == 3 else frames
+        data = _core.animation(pixels(frames), whole(zoom, "zoom", 1, 64), whole(delay_ms, "delay_ms", 1, 60000))
+        if path is None:
+            return data
+        _core.write_file(text_of(path, "path"), data)
+
+    def _repr_html_(self):
+        if not 3 <= self.ndim <= 5 or 0 in self.shape or self.shape[-2] * self.shape[-3] > 512 * 512:
+            return None  # cut down to something else, or too large: as an array
+        data = base64.b64encode(self[:400].gif(zoom=max(1, min(8, 256 // max(self.shape[-3:-1]))))).decode()
+        return f'<img alt="boards" style="image-rendering: pixelated" src="data:image/gif;base64,{data}">'
 
 
 def curve_svg(series, x, width=420, height=160, log=False):
@@ -66,7 +101,6 @@ def run_html(run):
 
 
 def automaton_html(model):
-    from ._boards import animation_tag
     facts = model.facts
     rows = [(name, facts[name]) for name in ("learned", "channels", "gates", "update", "boundary") if name in facts]
     picture = ""
@@ -75,7 +109,7 @@ def automaton_html(model):
         steps = min(int(steps), 200)
         frames = model.rollout(model.start(height, width), steps, fire_rate=facts.get("fire-rate", 1))
         shown = frames[..., :max(1, min(3, facts.get("loss_channels", 1)))]
-        picture = animation_tag(shown, zoom=max(1, min(8, 256 // max(height, width))))
+        picture = shown._repr_html_() or ""
     return f"<div style='{_STYLE}'>{table_html(rows)}{picture}</div>"
 
 

@@ -179,3 +179,18 @@ def test_views_outlive_their_model():
     view = random_model().parameters["update.0"]
     assert np.isfinite(view).all()
     view[...] = 1
+
+
+def test_boards_show_themselves_and_compute_as_plain_arrays(tmp_path):
+    model, start = random_model(), boards()
+    frames = model.rollout(start, 4)
+    for shown in (frames, frames[:, 0], frames[0], frames[-1, 0], model.rollout(start, 2, soft=True),
+                  model.circuit().simulate(start[0], 2)):
+        assert isinstance(shown, espalier.Boards)
+        assert "data:image/gif;base64," in shown._repr_html_()
+    assert frames[0, 0, 0]._repr_html_() is None and frames[:0]._repr_html_() is None
+    frames.gif(tmp_path / "boards.gif", zoom=2)
+    assert (tmp_path / "boards.gif").read_bytes() == frames.gif(zoom=2)
+    with pytest.raises(espalier.Error, match="shape"):
+        frames[0, 0, 0].gif()
+    assert type(frames + 1) is np.ndarray and not isinstance(frames.sum(), np.ndarray)

@@ -103,11 +103,10 @@ TEST(LatticeDeterminism, TheGradientOfABlockIsAPureFunction) {
   const Geometry geometry(3, 13, 11, Boundary::kPeriodic);
   const BlockStep step(p.automaton, geometry);
   const std::size_t plane = geometry.plane();
-  AlignedVector<float> grid(6 * plane), dout(6 * kBlockCells + 8), fire(kBlockCells);
+  AlignedVector<float> grid(6 * plane), dout(6 * kBlockCells + 8);
   const Random r(9, Purpose::kData);
   for (std::size_t i = 0; i < grid.size(); ++i) grid[i] = r.uniform(i);
   for (std::size_t i = 0; i < dout.size(); ++i) dout[i] = r.normal(i);
-  for (std::size_t i = 0; i < fire.size(); ++i) fire[i] = r.coin(i);
   const AlignedVector<float> grid_before = grid, dout_before = dout;
   for (int block = 0; block < geometry.blocks(); ++block) {
     AlignedVector<float> patch1(9 * 6 * plane), patch2(9 * 6 * plane);
@@ -115,8 +114,8 @@ TEST(LatticeDeterminism, TheGradientOfABlockIsAPureFunction) {
     BlockScratch fresh(p.automaton), used(p.automaton);
     for (auto* buffer : {&used.patch, &used.perceived, &used.dpatch, &used.update, &used.work})
       std::fill(buffer->begin(), buffer->end(), 1e30f);  // what an earlier block left behind must not matter
-    step.backward(gates.coefficients(), block, grid.data(), fire.data(), dout.data(), fresh, patch1.data(), dc1);
-    step.backward(gates.coefficients(), block, grid.data(), fire.data(), dout.data(), used, patch2.data(), dc2);
+    step.backward(gates.coefficients(), geometry.block(block), grid.data(), dout.data(), fresh, patch1.data(), dc1);
+    step.backward(gates.coefficients(), geometry.block(block), grid.data(), dout.data(), used, patch2.data(), dc2);
     ASSERT_EQ(patch1, patch2) << block;
     ASSERT_EQ(dc1, dc2) << block;
   }

@@ -7,6 +7,8 @@
 #include <array>
 #include <bit>
 
+#include "models/lattice/firing.hpp"
+
 namespace espalier {
 namespace {
 
@@ -126,9 +128,56 @@ TEST(ChunkNeighbours, CoverWhatVectorsReadPastTheEnd) {
   EXPECT_EQ(neighbours, (std::vector<std::vector<std::uint32_t>>{{1}, {0}}));
 }
 
+// Whoever works on any cells of a group meets all chunks of the group, and whoever is read past their end.
+TEST(ChunkNeighbours, OfChunksThatShareTheirCellsAreWholeGroups) {
+  EXPECT_EQ(chunk_neighbours(Geometry(2, 8, 8, Boundary::kZero), true),
+            (std::vector<std::vector<std::uint32_t>>{{1}, {0}, {3}, {2}}));
+  EXPECT_EQ(chunk_neighbours(Geometry(2, kBlockCells, 1, Boundary::kZero), true),
+            (std::vector<std::vector<std::uint32_t>>{{1}, {0}}));
+}
+
 TEST(ChunkNeighbours, OfALargeGridAreFew) {
   const Geometry g(1, 64, 64, Boundary::kPeriodic);
   for (const auto& list : chunk_neighbours(g)) EXPECT_LE(list.size(), 4u);  // two rows a chunk
+}
+
+// In every step every cell is somewhere once, with its copies in the rim, either among those that fire or not.
+TEST(Firing, DealsEveryCellOnce) {
+  for (const Boundary boundary : {Boundary::kPeriodic, Boundary::kZero})
+    for (const auto [batch, height, width] : {std::array{3, 13, 11}, {20, 3, 3}, {1, 14, 14}, {40, 9, 8}, {1, 1, 1}}) {
+      const Geometry g(batch, height, width, boundary);
+      constexpr int kSteps = 3;
+      Firing firing(g, kSteps);
+      const Random random(5, Purpose::kFire, 2);
+      firing.draw(random, 0.6f, 0, g.groups(), ThreadPool(2));
+      const std::size_t numbers = (g.cells() + kBlockCells - 1) / kBlockCells * kBlockCells;
+      for (int t = 0; t < kSteps; ++t) {
+        std::vector<int> seen(g.plane()), expected(g.plane());
+        const auto visit = [&](const Geometry::Block& block, int what) {
+          int lane = 0;
+          for (const Geometry::Run& run : block.runs) {
+            ASSERT_EQ(run.lane, lane);
+            lane += run.length;
+            for (int i = 0; i < run.length; ++i) seen[run.position + i] += what;
+          }
+          ASSERT_EQ(block.cells, lane);
+          ASSERT_LE(lane, kBlockCells);
+          for (const Geometry::Copy& copy : block.rim) seen[copy.to] += seen[copy.from];
+        };
+        for (int chunk = 0; chunk < g.chunks(); ++chunk) {
+          firing.each_firing(t, chunk, [&](const Geometry::Block& block) { visit(block, 1); });
+          firing.each_still(t, chunk, [&](const Geometry::Block& block) { visit(block, 10); });
+        }
+        std::size_t cell = 0;
+        for (int n = 0; n < batch; ++n)
+          for (int y = 0; y < height; ++y)
+            for (int x = 0; x < width; ++x, ++cell)
+              expected[g.position(n, y, x)] = random.uniform(t * numbers + cell) < 0.6f ? 1 : 10;
+        for (int b = 0; b < g.blocks(); ++b)
+          for (const Geometry::Copy& copy : g.block(b).rim) expected[copy.to] = expected[copy.from];
+        ASSERT_EQ(seen, expected) << batch << " boards of " << height << " x " << width << ", step " << t;
+      }
+    }
 }
 
 }  // namespace

@@ -61,8 +61,7 @@ void BlockStep::each_group(const BlockScratch& s, Visit visit) const {
 
 // Fills the input rows of the update network: own channels, then what perceive(channels, patch, values, rows) sees.
 template <class Perceive>
-void BlockStep::perceive(int block, const float* grid, BlockScratch& s, Perceive perceive) const {
-  const Geometry::Block cells = geometry_.block(block);
+void BlockStep::perceive(const Geometry::Block& cells, const float* grid, BlockScratch& s, Perceive perceive) const {
   each_group(s, [&](const Group& group) {
     float* patch = s.patch.data() + group.patch;
     for (int o = 0; o < 9; ++o) {
@@ -76,52 +75,44 @@ void BlockStep::perceive(int block, const float* grid, BlockScratch& s, Perceive
   });
 }
 
-void BlockStep::forward(std::span<const float> coefficients, int block, const float* grid, const float* fire,
+void BlockStep::forward(std::span<const float> coefficients, const Geometry::Block& cells, const float* grid,
                         BlockScratch& s, float* next) const {
-  const Geometry::Block cells = geometry_.block(block);
   const auto perceive_size = 4 * static_cast<std::size_t>(automaton_.perceive().gates());
-  perceive(block, grid, s, [&](int channels, const float* patch, float* values, float* rows) {
+  perceive(cells, grid, s, [&](int channels, const float* patch, float* values, float* rows) {
     perception_.forward_rows(coefficients, channels, patch, values, rows);
   });
   const float* out =
       automaton_.update()
           .forward_outputs(coefficients.subspan(perceive_size), L, UpdateRows(automaton_.update(), s).in, s.work)
           .data();
+  for (int c = 0; c < automaton_.options().channels; ++c) store_block(cells, out + c * L, next + c * geometry_.plane());
+}
+
+void BlockStep::forward_still(const Geometry::Block& cells, const float* grid, BlockScratch& s, float* next) const {
   for (int c = 0; c < automaton_.options().channels; ++c) {
-    const float* row = out + c * L;
-    alignas(64) float kept[L];
-    if (fire) {
-      const float* old = &s.update[floats(c)];
-      for (int i = 0; i < L; ++i) kept[i] = fire[i] != 0 ? row[i] : old[i];
-      row = kept;
-    }
-    store_block(cells, row, next + c * geometry_.plane());
+    load_block(cells, grid + c * geometry_.plane(), 0, s.patch.data());
+    store_block(cells, s.patch.data(), next + c * geometry_.plane());
   }
 }
 
-void BlockStep::backward(std::span<const float> coefficients, int block, const float* grid, const float* fire,
+void BlockStep::backward(std::span<const float> coefficients, const Geometry::Block& cells, const float* grid,
                          const float* dout, BlockScratch& s, float* dpatch_planes, std::span<float> dc) const {
-  const Geometry::Block cells = geometry_.block(block);
   const int channels = automaton_.options().channels;
   const auto perceive_size = 4 * static_cast<std::size_t>(automaton_.perceive().gates());
-  perceive(block, grid, s, [&](int group_channels, const float* patch, float* values, float* rows) {
+  perceive(cells, grid, s, [&](int group_channels, const float* patch, float* values, float* rows) {
     perception_.forward(coefficients, group_channels, patch, values, rows);
   });
   const UpdateRows update(automaton_.update(), s);
   automaton_.update().forward(coefficients.subspan(perceive_size), L, update.in, update.values);
-  for (int i = 0; i < channels * L; ++i) update.outputs[i] = fire ? dout[i] * fire[i % L] : dout[i];
+  std::copy_n(dout, channels * L, update.outputs.data());
   automaton_.update().backward(coefficients.subspan(perceive_size), L, update.in, update.values, s.work,
                                dc.subspan(perceive_size));
   const float* dinput = update.in.data();
 
   each_group(s, [&](const Group& group) {
     std::fill_n(s.dpatch.data(), 9 * group.lanes, 0.0f);
-    // The cell's own channels feed the update directly; an unfired cell hands its gradient straight on.
-    float* centre = s.dpatch.data() + 4 * group.lanes;
-    for (int i = 0; i < group.lanes; ++i) {
-      const int at = group.first * L + i;
-      centre[i] = dinput[at] + (fire ? dout[at] * (1 - fire[i % L]) : 0.0f);
-    }
+    // The cell's own channels feed the update directly.
+    std::copy_n(dinput + group.first * L, group.lanes, s.dpatch.data() + 4 * group.lanes);
     perception_.backward(coefficients, group.channels, s.patch.data() + group.patch,
                          s.perceived.data() + group.perceived, dinput + group.row, s.work.data(), s.dpatch.data(), dc);
     for (int o = 0; o < 9; ++o) {
@@ -132,8 +123,16 @@ void BlockStep::backward(std::span<const float> coefficients, int block, const f
   });
 }
 
-void BlockStep::gather(int block, const float* dpatch, float* dstate) const {
-  const Geometry::Block cells = geometry_.block(block);
+void BlockStep::backward_still(const Geometry::Block& cells, const float* dout, float* dpatch_planes) const {
+  const int channels = automaton_.options().channels;
+  constexpr float kNothing[L] = {};
+  for (int o = 0; o < 9; ++o)
+    for (int c = 0; c < channels; ++c)
+      store_block(cells, o == 4 ? dout + c * L : kNothing,
+                  dpatch_planes + (static_cast<std::size_t>(o) * channels + c) * geometry_.plane());
+}
+
+void BlockStep::gather(const Geometry::Block& cells, const float* dpatch, float* dstate) const {
   const int channels = automaton_.options().channels;
   const float* planes[9];
   for (int o = 0; o < 9; ++o) planes[o] = dpatch + o * channels * geometry_.plane() - geometry_.shift(o);

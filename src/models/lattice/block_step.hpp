@@ -32,22 +32,25 @@ class BlockStep {
   BlockStep(const Automaton& automaton, const Geometry& geometry);
 
   // Coefficients and their gradients: [gates][4], those of perception first, each in evaluation order.
-  // next = step(grid) for the cells of `block`. fire: [32] of 0 or 1, or null when every cell fires.
-  void forward(std::span<const float> coefficients, int block, const float* grid, const float* fire, BlockScratch& s,
+  // next = step(grid) for the cells of a block.
+  void forward(std::span<const float> coefficients, const Geometry::Block& cells, const float* grid, BlockScratch& s,
                float* next) const;
   // dout: [C][32], the gradient of the block's next state. Writes the block's dpatch contributions and adds to dc.
-  void backward(std::span<const float> coefficients, int block, const float* grid, const float* fire, const float* dout,
+  void backward(std::span<const float> coefficients, const Geometry::Block& cells, const float* grid, const float* dout,
                 BlockScratch& s, float* dpatch, std::span<float> dc) const;
+  // Cells that do not fire: next = grid, and their gradient goes straight on.
+  void forward_still(const Geometry::Block& cells, const float* grid, BlockScratch& s, float* next) const;
+  void backward_still(const Geometry::Block& cells, const float* dout, float* dpatch) const;
   // dstate: [C][32] = sum over the nine places of the contributions to the block's cells; eight floats of padding
   // follow it.
-  void gather(int block, const float* dpatch, float* dstate) const;
+  void gather(const Geometry::Block& cells, const float* dpatch, float* dstate) const;
 
  private:
   struct Group;  // of channels
   template <class Visit>
   void each_group(const BlockScratch& s, Visit visit) const;
   template <class Perceive>
-  void perceive(int block, const float* grid, BlockScratch& s, Perceive perceive) const;
+  void perceive(const Geometry::Block& cells, const float* grid, BlockScratch& s, Perceive perceive) const;
 
   Automaton automaton_;
   const Geometry& geometry_;

@@ -106,24 +106,27 @@ void Geometry::add_sample(int n, Boundary boundary, int first_block, std::int64_
     }
 }
 
-std::vector<std::vector<std::uint32_t>> chunk_neighbours(const Geometry& geometry) {
+std::vector<std::vector<std::uint32_t>> chunk_neighbours(const Geometry& geometry, bool any_cells) {
   const std::vector<std::int32_t> owner = owners(geometry);
-  const auto chunks = static_cast<std::size_t>(geometry.chunks());
-  std::vector<std::vector<bool>> meet(chunks, std::vector<bool>(chunks));
+  // Chunks that may work on the same cells have the same neighbours: they are looked at as one.
+  const int unit = any_cells ? geometry.chunks_per_group() : 1;
+  const auto units = static_cast<std::size_t>(geometry.chunks() / unit), chunks = units * unit;
+  std::vector<std::vector<bool>> meet(units, std::vector<bool>(units));
   for (int reader = 0; reader < geometry.chunks(); ++reader)
     for (int b = geometry.chunk_begin(reader); b < geometry.chunk_begin(reader + 1); ++b)
       for (const Geometry::Run& run : geometry.block(b).runs)
         for (int o = 0; o < 9; ++o) {
           const std::int32_t from = run.position + geometry.shift(o);
-          const std::int32_t end = from + (run.length + kCopyCells - 1) / kCopyCells * kCopyCells;
+          const std::int32_t end = any_cells ? from + run.length + kCopyCells - 1
+                                             : from + (run.length + kCopyCells - 1) / kCopyCells * kCopyCells;
           for (std::int32_t at = from; at < end; ++at)
             if (const std::int32_t writer = owner[at]; writer != kNobody)
-              meet[reader][writer] = meet[writer][reader] = true;
+              meet[reader / unit][writer / unit] = meet[writer / unit][reader / unit] = true;
         }
   std::vector<std::vector<std::uint32_t>> neighbours(chunks);
   for (std::size_t a = 0; a < chunks; ++a)
     for (std::size_t b = 0; b < chunks; ++b)
-      if (a != b && meet[a][b]) neighbours[a].push_back(static_cast<std::uint32_t>(b));
+      if (a != b && meet[a / unit][b / unit]) neighbours[a].push_back(static_cast<std::uint32_t>(b));
   return neighbours;
 }
 

@@ -65,6 +65,7 @@ class Geometry {
   int chunks_per_group() const { return chunks_per_group_; }
   // Of samples: those before group g are samples 0 to first_sample(g) - 1.
   int first_sample(int group) const { return std::min(batch_, group * samples_per_group_); }
+  int groups() const { return chunks() / chunks_per_group_; }
   int blocks_per_chunk() const { return blocks_per_chunk_; }  // the most
   // Blocks chunk_begin(c) to chunk_begin(c + 1) are those of chunk c; there may be none.
   int chunk_begin(int chunk) const { return chunk_first_[chunk]; }
@@ -82,8 +83,8 @@ class Geometry {
 };
 
 // Which chunks read each other's cells; symmetric, ascending, without the chunk itself. What vectors read past the end
-// of a run of cells (and throw away) counts as read.
-std::vector<std::vector<std::uint32_t>> chunk_neighbours(const Geometry& geometry);
+// of a run of cells (and throw away) counts as read. With `any_cells` a chunk may work on any cells of its group.
+std::vector<std::vector<std::uint32_t>> chunk_neighbours(const Geometry& geometry, bool any_cells = false);
 
 // Moving the runs of a block between planes and rows of 32 lanes. Cells are read this many at a time, past the end of a
 // run: chunk_neighbours() counts on it.

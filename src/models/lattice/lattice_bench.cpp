@@ -30,7 +30,9 @@ StepWork step_work(const RunConfig& config) {
   // The grids of all steps are written once and read once; each weight, moment and gradient likewise.
   const double states = cells * objective->options().automaton.channels * (r.steps + 1.0);
   const double weights = 16.0 * objective->automaton().gates();
-  return {cells * r.steps * static_cast<double>(objective->automaton().gates_per_cell()), 8 * states + 32 * weights};
+  // Cells that do not fire are only copied.
+  const double fired = cells * r.fire_rate * r.steps;
+  return {fired * static_cast<double>(objective->automaton().gates_per_cell()), 8 * states + 32 * weights};
 }
 
 BenchCase step_case(const std::string& name, const std::string& task, const Settings& settings = {}) {

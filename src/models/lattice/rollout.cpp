@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/ranks.hpp"
 #include "base/scratch.hpp"
@@ -11,6 +12,7 @@
 #include "espalier/parameters.hpp"
 #include "logic/finite.hpp"
 #include "models/lattice/block_step.hpp"
+#include "models/lattice/firing.hpp"
 
 namespace espalier {
 namespace {
@@ -71,11 +73,11 @@ struct Rollout::State {
         step(automaton, geometry),
         gates(automaton.perceive(), automaton.update()),
         chunk_ns(0.15 * static_cast<double>(automaton.gates_per_cell()) * kBlockCells * geometry.blocks_per_chunk()),
-        wavefront(chunk_neighbours(geometry)),
+        wavefront(chunk_neighbours(geometry, o.fire_rate < 1)),
         slots(wavefront.chunks(), static_cast<std::size_t>(automaton.gates()) * 4),
         scratch([automaton] { return std::make_unique<BlockScratch>(automaton); }) {
     states.resize(state_size() * (static_cast<std::size_t>(o.steps) + 1));
-    if (o.fire_rate < 1) fire.resize(static_cast<std::size_t>(o.steps) * geometry.blocks() * kBlockCells);
+    if (o.fire_rate < 1) firing.emplace(geometry, o.steps);
     dfinal.resize(state_size());
     for (auto& planes : dpatch) planes.resize(9 * state_size());
     dc.resize(static_cast<std::size_t>(automaton.gates()) * 4);
@@ -101,14 +103,16 @@ struct Rollout::State {
   std::size_t cells() const { return static_cast<std::size_t>(geometry.cells()); }
   std::size_t state_size() const { return static_cast<std::size_t>(channels) * geometry.plane(); }
   float* grid(int t) { return states.data() + static_cast<std::size_t>(t) * state_size(); }
-  float* fire_of(int t, int block) {
-    return fire.empty() ? nullptr : &fire[(static_cast<std::size_t>(t) * geometry.blocks() + block) * kBlockCells];
-  }
-  // visit(block) for the blocks of a chunk.
-  template <class Visit>
-  void each_block(std::size_t chunk, Visit visit) const {
+  // compute(block) for a chunk's blocks of cells that have a new state in step t, keep(block) for those that do not.
+  template <class Compute, class Keep>
+  void each_block(int t, std::size_t chunk, Compute compute, Keep keep) const {
     const auto c = static_cast<int>(chunk);
-    for (int b = geometry.chunk_begin(c); b < geometry.chunk_begin(c + 1); ++b) visit(b);
+    if (firing) {
+      firing->each_still(t, c, keep);
+      firing->each_firing(t, c, compute);
+    } else {
+      for (int b = geometry.chunk_begin(c); b < geometry.chunk_begin(c + 1); ++b) compute(geometry.block(b));
+    }
   }
 
   RolloutOptions options;
@@ -118,7 +122,7 @@ struct Rollout::State {
   SoftGates gates;
   double chunk_ns;                 // rough cost of one chunk's step forward
   AlignedVector<float> states;     // [T+1][C][plane]
-  AlignedVector<float> fire;       // [T][blocks][32], empty when synchronous
+  std::optional<Firing> firing;    // none when synchronous
   AlignedVector<float> dfinal;     // [C][plane]: gradient of the last state
   AlignedVector<float> dpatch[2];  // [9][C][plane], of this step and the one after
   AlignedVector<float> dc;         // [gates][4]
@@ -139,8 +143,8 @@ Rollout& Rollout::operator=(Rollout&&) noexcept = default;
 const RolloutOptions& Rollout::options() const { return s_->options; }
 
 std::size_t Rollout::bytes() const {
-  return sizeof(float) *
-         (s_->states.size() + s_->fire.size() + s_->dfinal.size() + s_->dpatch[0].size() + s_->dpatch[1].size());
+  return sizeof(float) * (s_->states.size() + s_->dfinal.size() + s_->dpatch[0].size() + s_->dpatch[1].size()) +
+         (s_->firing ? s_->firing->bytes() : 0);
 }
 
 void Rollout::soften(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
@@ -169,30 +173,23 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
     for (const Geometry::Copy& copy : geometry.block(b).rim)
       for (int c = 0; c < s.channels; ++c)
         start[c * geometry.plane() + copy.to] = start[c * geometry.plane() + copy.from];
-  if (!s.fire.empty()) {
-    const Random random(fire_seed, Purpose::kFire, fire_step);
-    const auto blocks = static_cast<std::size_t>(last_block - first_block);
-    const std::size_t numbers = (s.cells() + kBlockCells - 1) / kBlockCells * kBlockCells;  // set aside for a step
-    pool.for_chunks(s.options.steps * blocks, 128, 8.0 * kBlockCells, [&](Chunk c) {
-      for (std::size_t i = c.begin; i < c.end; ++i) {
-        const int b = first_block + static_cast<int>(i % blocks);
-        const auto t = static_cast<int>(i / blocks);
-        const Geometry::Block block = geometry.block(b);
-        const std::size_t first = static_cast<std::size_t>(t) * numbers + static_cast<std::size_t>(block.first);
-        float* const fires = s.fire_of(t, b);
-        for (int lane = 0; lane < block.cells; ++lane)
-          fires[lane] = random.uniform(first + lane) < s.options.fire_rate ? 1.0f : 0.0f;
-      }
-    });
+  if (s.firing) {
+    const auto chunks = static_cast<std::size_t>(geometry.chunks_per_group());
+    s.firing->draw(Random(fire_seed, Purpose::kFire, fire_step), s.options.fire_rate,
+                   static_cast<int>(s.own.begin / chunks), static_cast<int>(s.own.end / chunks), pool);
   }
-  s.wavefront.run(s.own.begin, s.own.end, static_cast<std::size_t>(s.options.steps), s.chunk_ns, pool,
-                  [&](std::size_t step, std::size_t chunk) {
-                    const auto t = static_cast<int>(step);
-                    const auto scratch = s.scratch.borrow();
-                    s.each_block(chunk, [&](int b) {
-                      s.step.forward(s.gates.coefficients(), b, s.grid(t), s.fire_of(t, b), *scratch, s.grid(t + 1));
-                    });
-                  });
+  s.wavefront.run(
+      s.own.begin, s.own.end, static_cast<std::size_t>(s.options.steps), s.chunk_ns, pool,
+      [&](std::size_t step, std::size_t chunk) {
+        const auto t = static_cast<int>(step);
+        const auto scratch = s.scratch.borrow();
+        s.each_block(
+            t, chunk,
+            [&](const Geometry::Block& cells) {
+              s.step.forward(s.gates.coefficients(), cells, s.grid(t), *scratch, s.grid(t + 1));
+            },
+            [&](const Geometry::Block& cells) { s.step.forward_still(cells, s.grid(t), *scratch, s.grid(t + 1)); });
+      });
   s.stage = State::Stage::kForward;
 }
 
@@ -275,19 +272,25 @@ void Rollout::backward(const ThreadPool& pool) {
                   [&](std::size_t step, std::size_t chunk) {
                     const int t = s.options.steps - 1 - static_cast<int>(step);
                     const float* after = s.dpatch[(t + 1) % 2].data();
+                    float* const dpatch = s.dpatch[t % 2].data();
                     const auto scratch = s.scratch.borrow();
-                    AlignedVector<float>& dout = scratch->dout;
-                    s.each_block(chunk, [&](int b) {
-                      if (step == 0) {
+                    // The gradient of the state after the step.
+                    const auto dout = [&](const Geometry::Block& cells) {
+                      float* const rows = scratch->dout.data();
+                      if (step == 0)
                         for (int c = 0; c < s.channels; ++c)
-                          load_block(s.geometry.block(b), s.dfinal.data() + c * s.geometry.plane(), 0,
-                                     &dout[static_cast<std::size_t>(c) * kBlockCells]);
-                      } else {
-                        s.step.gather(b, after, dout.data());
-                      }
-                      s.step.backward(s.gates.coefficients(), b, s.grid(t), s.fire_of(t, b), dout.data(), *scratch,
-                                      s.dpatch[t % 2].data(), s.slots.slot(chunk));
-                    });
+                          load_block(cells, s.dfinal.data() + c * s.geometry.plane(), 0, rows + c * kBlockCells);
+                      else
+                        s.step.gather(cells, after, rows);
+                      return rows;
+                    };
+                    s.each_block(
+                        t, chunk,
+                        [&](const Geometry::Block& cells) {
+                          s.step.backward(s.gates.coefficients(), cells, s.grid(t), dout(cells), *scratch, dpatch,
+                                          s.slots.slot(chunk));
+                        },
+                        [&](const Geometry::Block& cells) { s.step.backward_still(cells, dout(cells), dpatch); });
                   });
   s.stage = State::Stage::kBackward;
 }
