@@ -21,7 +21,7 @@ def pixels(frames):
 class Boards(np.ndarray):
     """What rollouts return: an array like any other, which a notebook shows as moving pictures.
 
-    >>> frames = espalier.LogicAutomaton(channels=1, update="8,4,2,1").rollout(np.ones((4, 4, 1)), steps=2)
+    >>> frames = espalier.LogicAutomaton(channels=1, kernels=2, update="8,4,2,1").rollout(np.ones((4, 4, 1)), steps=2)
     >>> frames.gif()[:3]
     b'GIF'
     """

@@ -33,8 +33,10 @@ problems, counts, metrics = [], {}, {}
 CSV = "a,b,kind\n" + "".join(f"{i % 7},{(i * 5) % 11},{'odd' if i % 2 else 'even'}\n" for i in range(60))
 COMMON = ["--quiet", "--json", "--threads", "1", "--checkpoint-every", "7"]
 SCENARIOS = {
-    "lattice": ["checkerboard-small", "--train-steps", "20", "--eval-every", "5", "--batch", "1", "--steps", "4"],
-    "seeds": ["checkerboard-small", "--train-steps", "12", "--eval-every", "6", "--batch", "1", "--steps", "3", "--seeds", "2"],
+    "lattice": ["checkerboard-small", "--train-steps", "20", "--eval-every", "5", "--batch", "1", "--steps", "4",
+                "--refine", "3000"],
+    "seeds": ["checkerboard-small", "--train-steps", "12", "--eval-every", "6", "--batch", "1", "--steps", "3", "--seeds", "2",
+              "--refine", "0"],
     "table": ["table", "--csv", str(FOLDER / "table.csv"), "--target", "kind", "--train-steps", "30", "--eval-every", "10",
               "--grow", "2", "--hidden", "4"],
     "simplify": ["simplify", "--train-steps", "8", "--eval-every", "4", "--train-examples", "60", "--validation-examples", "10",
@@ -45,6 +47,8 @@ SCENARIOS = {
 WRITERS = {
     "export c": lambda out: ["export", str(FOLDER / "model"), "--raw", "--to", "c", "-o", str(out / "cell.c")],
     "export verilog": lambda out: ["export", str(FOLDER / "model"), "--raw", "--to", "verilog", "-o", str(out / "cell.v")],
+    "refine": lambda out: ["refine", str(FOLDER / "model"), "--quiet", "--evaluations", "3000", "-o",
+                           str(out / "refined.safetensors")],
     "run --png --gif": lambda out: ["run", str(FOLDER / "model"), "--quiet", "--steps", "3", "--png", str(out / "board.png"),
                                     "--gif", str(out / "board.gif")],
     "data": lambda out: ["data", "simplify", "--count", "20", "--depth", "2", "-o", str(out / "lines.jsonl")],
