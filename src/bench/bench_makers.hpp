@@ -5,6 +5,7 @@
 
 namespace espalier {
 
+void add_thread_bench(BenchList& cases);
 void add_train_bench(BenchList& cases);
 void add_circuit_bench(BenchList& cases);
 void add_graph_bench(BenchList& cases);
