@@ -23,14 +23,6 @@ std::string count(long number, const std::string& what) {
 int height_of(const Board& board) { return static_cast<int>(board.height()); }
 int width_of(const Board& board) { return static_cast<int>(board.width()); }
 
-std::size_t count_wrong(const Board& board, const Board& target) {
-  std::size_t wrong = 0;
-  for (int c = 0; c < target.channels(); ++c)
-    for (std::size_t y = 0; y < target.height(); ++y)
-      for (std::size_t x = 0; x < target.width(); ++x) wrong += board.get(y, x, c) != target.get(y, x, c);
-  return wrong;
-}
-
 std::size_t bits_of(const Board& board, int channels) {
   return board.height() * board.width() * static_cast<std::size_t>(channels);
 }

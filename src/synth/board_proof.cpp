@@ -34,6 +34,8 @@ class Stopper : public CaDiCaL::Terminator {
   std::function<bool()> stop_;
 };
 
+}  // namespace
+
 std::size_t count_wrong(const Board& board, const Board& target) {
   std::size_t wrong = 0;
   for (int c = 0; c < target.channels(); ++c)
@@ -41,8 +43,6 @@ std::size_t count_wrong(const Board& board, const Board& target) {
       for (std::size_t x = 0; x < target.width(); ++x) wrong += board.get(y, x, c) != target.get(y, x, c);
   return wrong;
 }
-
-}  // namespace
 
 BoardProver::BoardProver(BoardSystem system, BoardProofOptions options)
     : system_(std::move(system)), options_(std::move(options)) {

@@ -34,6 +34,9 @@ struct BoardCounterExample {
   std::uint64_t steps = 0;        // between start and end; of an asynchronous one, moments
 };
 
+// Bits in which the target's channels of a board are not the target's.
+std::size_t count_wrong(const Board& board, const Board& target);
+
 struct BoardProof {
   enum class Verdict { kProved, kRefuted, kUndecided };
   Verdict verdict = Verdict::kUndecided;
