@@ -80,7 +80,9 @@ int compare_soft_and_hard(const EvalFlags& f) {
 int evaluate(const EvalFlags& f) {
   const double start = seconds_now();
   const LoadedModel loaded = load_model(f.model);
-  if (const auto* table = dynamic_cast<const TableModel*>(loaded.model.get())) return evaluate_table(f, *table);
+  if (program_ranks()) check_same_model(*program_ranks(), *loaded.model);
+  if (const auto* table = dynamic_cast<const TableModel*>(loaded.model.get()))
+    return program_ranks() && !program_ranks()->first() ? kDone : evaluate_table(f, *table);
   if (!f.csv.empty()) throw UsageError("eval", fmt::format("got {}, expected rows for a table model alone", f.csv));
   const auto model = load_lattice_model(f.model);
   ThreadPool pool(f.threads);

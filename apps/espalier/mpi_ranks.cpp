@@ -8,24 +8,27 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <list>
 #include <mutex>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/cpu_pause.hpp"
+#include "espalier/error.hpp"
 #include "program_ranks.hpp"
 
 namespace espalier::app {
 namespace {
 
-constexpr int kFailureTag = 1, kWaitingTag = 2, kFirstTag = 16;  // those of users begin after
-constexpr double kAwakeSeconds = 0.002;                          // of a wait
-constexpr double kGraceSeconds = 5;                   // for ranks to say that they wait too, and for rank 0 to print
+constexpr int kFailureTag = 1, kQuestionTag = 2, kAnswerTag = 3, kFirstTag = 16;  // those of users begin after
+constexpr double kAwakeSeconds = 0.002, kShortSeconds = 0.1;                      // of a wait
+constexpr double kGraceSeconds = 5;                   // for ranks to say whom they wait for, and for rank 0 to print
 constexpr std::size_t kPiece = std::size_t{1} << 30;  // MPI counts in int
 
-// Looks again and again until done() or until `patience` is over; returns which.
-template <class Done>
-bool look(double patience, Done done) {
+// Looks again and again until done() or until `patience` is over; returns which. Long waits call between() now and
+// then.
+template <class Done, class Between>
+bool look(double patience, Done done, Between between) {
   const double start = seconds_now();
   for (std::uint64_t round = 0;; ++round) {
     if (done()) return true;
@@ -37,14 +40,28 @@ bool look(double patience, Done done) {
     if (waited > patience) return false;
     if (waited < kAwakeSeconds)
       std::this_thread::yield();  // with more ranks than cores another one has the work
+    else if (waited < kShortSeconds)
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
     else
-      std::this_thread::sleep_for(std::chrono::microseconds(waited < 0.1 ? 50 : 1000));
+      between(), std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
+template <class Done>
+bool look(double patience, Done done) {
+  return look(patience, done, [] {});
+}
+
+constexpr int kEverybody = -1;  // what a gather waits for
+
+// What a rank that waits says when another asks.
+struct Answer {
+  std::uint64_t question, gathers;
+  std::int64_t whom;  // a rank, or kEverybody
+};
 
 class MpiRanks : public ProgramRanks {
  public:
-  MpiRanks(int rank, int size) : ProgramRanks(rank, size), waiting_(static_cast<std::size_t>(size)) {
+  MpiRanks(int rank, int size) : ProgramRanks(rank, size) {
     char name[256] = {};
     const bool known = ::gethostname(name, sizeof name - 1) == 0 && name[0];
     hosts_.resize(static_cast<std::size_t>(size));
@@ -61,13 +78,12 @@ class MpiRanks : public ProgramRanks {
       const std::lock_guard lock(mutex_);
       MPI_Isend(bytes.data(), count_of(bytes), MPI_BYTE, to, kFirstTag + tag, MPI_COMM_WORLD, &request);
     }
-    if (!look(patience_, [&] { return completed(request); })) give_up(to, silence());
+    wait(to, [&] { return completed(request); });
   }
 
   Bytes receive(int from, int tag) override {
     std::optional<Message> message;
-    if (!look(patience_, [&] { return (message = take(from, kFirstTag + tag)).has_value() || failed_elsewhere(); }))
-      give_up(from, silence());
+    wait(from, [&] { return (message = take(from, kFirstTag + tag)).has_value() || failed_elsewhere(); });
     return std::move(message->bytes);
   }
   void exchange(std::span<const Send> sends, std::span<const Receive> receives) override {
@@ -80,8 +96,7 @@ class MpiRanks : public ProgramRanks {
     }
     for (const Receive& r : receives)
       if (r.from >= 0) r.take(receive(r.from, r.tag));
-    for (std::size_t i = 0; i < sends.size(); ++i)
-      if (!look(patience_, [&] { return completed(requests[i]); })) give_up(sends[i].to, silence());
+    for (std::size_t i = 0; i < sends.size(); ++i) wait(sends[i].to, [&] { return completed(requests[i]); });
   }
   std::optional<Message> poll(int tag) override {
     failed_elsewhere();
@@ -112,7 +127,11 @@ class MpiRanks : public ProgramRanks {
   }
 
  private:
-  static int count_of(std::span<const std::byte> bytes) { return static_cast<int>(std::min(bytes.size(), kPiece)); }
+  static int count_of(std::span<const std::byte> bytes) {
+    if (bytes.size() > kPiece)
+      fail("ranks", fmt::format("a message of {} bytes", bytes.size()), fmt::format("at most {}", kPiece));
+    return static_cast<int>(bytes.size());
+  }
   std::string silence() const { return fmt::format("has not answered for {:.0f} s", patience_); }
 
   bool completed(MPI_Request& request) {
@@ -153,7 +172,7 @@ class MpiRanks : public ProgramRanks {
     const bool whole = done == 0 && total == all.size();  // already packed
     Bytes packed(whole ? 0 : total);
     std::byte* const buffer = whole ? all.data() : packed.data();
-    if (!whole) std::copy_n(&all[starts[mine] + done], counts[mine], buffer + places[mine]);
+    if (!whole) std::copy_n(all.data() + starts[mine] + done, counts[mine], buffer + places[mine]);
     MPI_Request request;
     {
       const std::lock_guard lock(mutex_);
@@ -161,34 +180,67 @@ class MpiRanks : public ProgramRanks {
                       &request);
     }
     ++gathers_;
-    if (!look(patience_, [&] { return completed(request); })) wait_for_the_late(request);
+    wait(kEverybody, [&] { return completed(request); });
     for (std::size_t r = 0; !whole && r < ranks; ++r)
-      if (r != mine) std::copy_n(buffer + places[r], counts[r], &all[starts[r] + done]);
+      if (r != mine) std::copy_n(buffer + places[r], counts[r], all.data() + starts[r] + done);
   }
 
-  // Patience is over. All who wait say so to all: who says nothing is late, and the lowest that waits names it.
-  void wait_for_the_late(MPI_Request& request) {
-    std::vector<MPI_Request> notes(static_cast<std::size_t>(size()), MPI_REQUEST_NULL);
-    const std::uint64_t mine = gathers_;
-    for (int r = 0; r < size(); ++r) {
-      const std::lock_guard lock(mutex_);
-      if (r != rank()) MPI_Isend(&mine, sizeof mine, MPI_BYTE, r, kWaitingTag, MPI_COMM_WORLD, &notes[r]);
-    }
-    waiting_[static_cast<std::size_t>(rank())] = gathers_;
+  // Waits for what comes of another rank, or of all. When patience is over all ranks are asked whom they wait for: who
+  // does not answer, or is waited for by all others in the end, is named in the line that ends the job.
+  template <class Done>
+  void wait(int whom, Done done) {
+    if (look(patience_, done, [&] { answer_questions(whom); })) return;
+    const std::lock_guard one_at_a_time(asking_);
+    const std::uint64_t question =
+        ++questions_ * static_cast<std::uint64_t>(size()) + static_cast<std::uint64_t>(rank());
+    for (int r = 0; r < size(); ++r)
+      if (r != rank()) send_note(r, kQuestionTag, question);
+    std::vector<std::optional<Answer>> answers(static_cast<std::size_t>(size()));
+    answers[static_cast<std::size_t>(rank())] = Answer{question, gathers_, whom};
     const bool came = look(kGraceSeconds, [&] {
-      while (const auto note = take(MPI_ANY_SOURCE, kWaitingTag))
-        std::memcpy(&waiting_[static_cast<std::size_t>(note->from)], note->bytes.data(), sizeof(std::uint64_t));
-      return completed(request);
+      answer_questions(whom);
+      while (const auto note = take(MPI_ANY_SOURCE, kAnswerTag)) {
+        const auto answer = Unpacker(note->bytes).get<Answer>();
+        if (answer.question == question) answers[static_cast<std::size_t>(note->from)] = answer;
+      }
+      return done();
     });
-    if (came) {
-      for (MPI_Request& note : notes) look(kGraceSeconds, [&] { return completed(note); });
-      return;
+    if (came) return;
+    const int late = late_one(answers, whom);
+    // Rank 0 prints if it is there, else the lowest that is.
+    const auto lowest = std::ranges::find_if(answers, [](const auto& a) { return a.has_value(); }) - answers.begin();
+    if (lowest != rank() && lowest != 0) std::this_thread::sleep_for(std::chrono::duration<double>(kGraceSeconds));
+    end_with(fmt::format("rank {} on {} {}", late, host(late), silence()), 1, lowest != 0);
+  }
+
+  // Whom the ranks that answered wait for in the end.
+  int late_one(const std::vector<std::optional<Answer>>& answers, int whom) const {
+    std::vector<bool> seen(answers.size());
+    while (whom != kEverybody && answers[static_cast<std::size_t>(whom)] && !seen[static_cast<std::size_t>(whom)]) {
+      seen[static_cast<std::size_t>(whom)] = true;
+      whom = static_cast<int>(answers[static_cast<std::size_t>(whom)]->whom);
     }
-    int lowest = -1, late = -1;
-    for (int r = size() - 1; r >= 0; --r) (waiting_[static_cast<std::size_t>(r)] == gathers_ ? lowest : late) = r;
-    if (late < 0) late = rank();  // all are here, and yet nothing arrives
-    if (lowest != rank()) std::this_thread::sleep_for(std::chrono::duration<double>(kGraceSeconds));
-    end_with(fmt::format("rank {} on {} {}", late, host(late), silence()), 1, true);
+    if (whom != kEverybody) return whom;
+    int late = rank();  // all are here, and yet nothing arrives
+    for (int r = size() - 1; r >= 0; --r) {
+      const auto &answer = answers[static_cast<std::size_t>(r)], &behind = answers[static_cast<std::size_t>(late)];
+      if (!answer || (behind && answer->gathers < behind->gathers)) late = r;
+    }
+    return late;
+  }
+
+  void answer_questions(int whom) {
+    while (const auto note = take(MPI_ANY_SOURCE, kQuestionTag))
+      send_note(note->from, kAnswerTag, Answer{Unpacker(note->bytes).get<std::uint64_t>(), gathers_, whom});
+  }
+
+  // A few bytes on their way; nobody waits for them to arrive.
+  template <class T>
+  void send_note(int to, int tag, const T& value) {
+    const std::lock_guard lock(mutex_);
+    notes_.push_back({Packer().put(value).take(), MPI_REQUEST_NULL});
+    MPI_Isend(notes_.back().bytes.data(), static_cast<int>(notes_.back().bytes.size()), MPI_BYTE, to, tag,
+              MPI_COMM_WORLD, &notes_.back().request);
   }
 
   // On rank 0: another rank's last words become those of the job.
@@ -228,8 +280,14 @@ class MpiRanks : public ProgramRanks {
   std::mutex mutex_;  // of all calls of the library
   std::atomic<double> patience_{600};
   std::vector<std::string> hosts_;
-  std::uint64_t gathers_ = 0;
-  std::vector<std::uint64_t> waiting_;               // the last number of a gather that a rank said it waits in
+  std::atomic<std::uint64_t> gathers_ = 0;
+  std::mutex asking_;
+  std::uint64_t questions_ = 0;
+  struct Note {
+    Bytes bytes;
+    MPI_Request request;
+  };
+  std::list<Note> notes_;
   const int standard_error_ = ::dup(STDERR_FILENO);  // as it was before rank 0 alone may print
 };
 

@@ -13,6 +13,7 @@
 #include "base/hash.hpp"
 #include "command_line.hpp"
 #include "espalier/error.hpp"
+#include "espalier/model.hpp"
 #include "espalier/thread_pool.hpp"
 
 namespace espalier::app {
@@ -73,6 +74,11 @@ bool alike(Ranks& ranks, int argc, char** argv) {
 
 ProgramRanks* program_ranks() { return joined; }
 
+void check_same_model(Ranks& ranks, const Model& model) {
+  const Bytes file = model_file(model).serialize();
+  ranks.check_same("model", Hasher().add(file.data(), file.size()).hex());
+}
+
 int as_rank(int argc, char** argv, int (*work)(int, char**)) {
   std::unique_ptr<ProgramRanks> ranks;
   try {
@@ -88,7 +94,11 @@ int as_rank(int argc, char** argv, int (*work)(int, char**)) {
     share_cores();
   }
   int exit_code = kUsage;
-  if (!joined || alike(*joined, argc, argv)) exit_code = work(argc, argv);
+  try {
+    if (!joined || alike(*joined, argc, argv)) exit_code = work(argc, argv);
+  } catch (const std::exception& error) {  // commands catch their own: this is about being alike
+    ranks->end_job(error.what(), kFailed);
+  }
   const bool first = ranks->first();
   ranks->leave();
   joined = nullptr;

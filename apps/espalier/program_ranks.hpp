@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/ranks.hpp"
+#include "espalier/model.hpp"
 
 namespace espalier::app {
 
@@ -28,6 +29,9 @@ std::unique_ptr<ProgramRanks> join_ranks();
 
 // Those of this process, null when alone: for commands.
 ProgramRanks* program_ranks();
+
+// An Error on all ranks when they have not read the same model.
+void check_same_model(Ranks& ranks, const Model& model);
 
 // main() between joining and leaving: prints on rank 0 alone, refuses ranks that are not alike, and makes the exit code
 // that of rank 0. `work` runs one command.

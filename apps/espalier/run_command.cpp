@@ -168,10 +168,11 @@ int run(const RunFlags& f) {
   Ranks* const ranks = f.soft ? nullptr : program_ranks();
   if (f.soft && program_ranks() && !program_ranks()->first()) return kDone;
   if (ranks) program_ranks()->set_patience(f.rank_timeout);
-  if (ranks) ranks->check_same("model", Hasher().add(std::span<const float>(model.parameters().values())).hex());
+  if (ranks) check_same_model(*ranks, model);
   SimulatorOptions options = simulator_options(f, model, height, width, steps);
   options.ranks = ranks;
   const std::optional<Pattern> given = f.start.empty() ? std::nullopt : std::optional(read_start(f.start));
+  if (ranks && given) ranks->check_same("start", Hasher().add(given->bits.data(), given->bits.size()).hex());
   const auto stepper = make_stepper(
       model, height, width,
       [&](RowRange rows) {
@@ -208,6 +209,8 @@ int run(const RunFlags& f) {
     if (!f.unseen() && (!ended || to_the_last)) stage.show(stepper->state(), done == steps || ended);
   }
   if (f.json) {
+    // Rank 0 takes the rows of one rank after the other: those may wait as long as that takes.
+    if (ranks) program_ranks()->set_patience(f.rank_timeout + 1e-8 * height * width * model.channels());
     const Stepper::Figures figures = stepper->figures();
     print_json({{"learned", model.goal().name()},
                 {"height", height},

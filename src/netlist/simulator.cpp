@@ -241,6 +241,9 @@ void Simulator::fill_rim(Board& board) const {
     return rows;
   };
   const auto put = [&](const Bytes& bytes, std::ptrdiff_t y) {
+    if (bytes.size() != static_cast<std::size_t>(board.channels()) * words * 8)
+      fail("simulator", fmt::format("rows of {} bytes from another rank", bytes.size()),
+           fmt::format("{}", static_cast<std::size_t>(board.channels()) * words * 8), "the same model on all ranks");
     for (int c = 0; c < board.channels(); ++c)
       std::memcpy(board.row(0, c) + y * static_cast<std::ptrdiff_t>(words),
                   bytes.data() + static_cast<std::size_t>(c) * words * 8, words * 8);

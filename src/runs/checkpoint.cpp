@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
 #include "espalier/error.hpp"
@@ -101,6 +102,15 @@ void check_notes(const SafetensorsFile& file, const CheckpointNotes& expected) {
 }
 
 }  // namespace
+
+InputHashes hash_inputs(const std::vector<std::string>& files) {
+  InputHashes hashes;
+  for (const std::string& file : files) {
+    const std::vector<std::byte> bytes = read_bytes(file);
+    hashes.emplace_back(file, Hasher().add(bytes.data(), bytes.size()).hex());
+  }
+  return hashes;
+}
 
 SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes) {
   SafetensorsFile file;

@@ -10,11 +10,15 @@
 
 namespace espalier {
 
+// Files that a run reads, and their hashes.
+using InputHashes = std::vector<std::pair<std::string, std::string>>;
+InputHashes hash_inputs(const std::vector<std::string>& files);
+
 struct CheckpointNotes {
   bool finished = false;    // a run with nothing left to do
   std::string config_hash;  // of the run's settings
   // The files its data come from, and a hash of each.
-  std::vector<std::pair<std::string, std::string>> inputs = {};
+  InputHashes inputs = {};
 };
 
 // Weights, best weights, optimizer moments, the objective's state, counters.

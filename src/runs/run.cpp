@@ -138,7 +138,15 @@ struct Run::State {
       row.outcome = "failed";
       row.error = std::current_exception();
     }
-    if (client) heed(client->end(index, row, models[index].get()));
+    if (client) hand_over(index);
+  }
+
+  void hand_over(std::size_t index) {
+    try {
+      heed(client->end(index, report.seeds[index], models[index].get()));
+    } catch (const std::exception& error) {  // rank 0 cannot take it: without this seed there is no result
+      options.ranks->give_up(options.ranks->rank(), fmt::format("could not hand over a seed: {}", error.what()));
+    }
   }
 
   void note_solved(std::uint64_t seed) {
@@ -168,7 +176,7 @@ struct Run::State {
       if (control.stopped()) return;
       if (report.seeds[i].seed > lowest_solved) {
         report.seeds[i].outcome = kBeaten;
-        if (client) client->end(i, report.seeds[i], nullptr);
+        if (client) hand_over(i);
         continue;
       }
       train_seed(i, pool);
@@ -199,6 +207,7 @@ struct Run::State {
     Ranks& ranks = *options.ranks;
     next = static_cast<std::size_t>(ranks.rank());
     if (!ranks.first()) {
+      first.reset();  // the lowest seed is rank 0's
       client = std::make_unique<SeedClient>(ranks);
       work_in_parallel(pool);
       while (!client->idle(control.stopped()).all_ended) std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -216,7 +225,13 @@ struct Run::State {
                                 return SeedNews{lowest_solved, control.stopped(), 0};
                               },
                               [this](std::uint64_t seed) { note_solved(seed); }, [this] { control.stop(); }});
-    const std::jthread thread([&] { server.serve([&] { return done.load(); }, calling_thread()); });
+    const std::jthread thread([&] {
+      try {
+        server.serve([&] { return done.load(); }, calling_thread());
+      } catch (const std::exception& error) {
+        ranks.give_up(0, fmt::format("could not serve the others: {}", error.what()));
+      }
+    });
     work_in_parallel(pool);
     done = true;
   }
@@ -283,6 +298,11 @@ RunReport Run::train(ThreadPool& pool) {
   s.client.reset();
   s.next = 0;
   s.lowest_solved = std::numeric_limits<std::uint64_t>::max();
+  if (s.options.ranks) {
+    std::string inputs;
+    for (const auto& [file, hash] : hash_inputs(s.config.options().input_files())) inputs += hash + " ";
+    s.options.ranks->check_same("input files", inputs);
+  }
   if (s.options.ranks && !s.several()) {
     pool.join(s.options.ranks);
     s.work(pool);

@@ -98,7 +98,7 @@ std::string text_of(const std::exception_ptr& error) {
 void pack(Packer& p, const SeedReport& r) {
   p.put(r.seed).put(r.steps).put(r.best_step).put(r.loss).put(r.score).put(r.validation_loss);
   p.put(r.solved).put(r.started).put(r.outcome).put(r.seconds).put(r.phases).put(r.phase_steps);
-  p.put(static_cast<std::uint64_t>(r.num_parameters)).put(r.weights_hash).put(text_of(r.error));
+  p.put(static_cast<std::uint64_t>(r.num_parameters)).put(r.weights_hash).put(r.score_text).put(text_of(r.error));
   p.put(static_cast<std::uint64_t>(r.facts.size()));
   for (const auto& [name, value] : r.facts) {
     p.put(name);
@@ -122,6 +122,7 @@ SeedReport report_from(Unpacker& u) {
   r.phase_steps = u.get<std::uint64_t>();
   r.num_parameters = u.get<std::uint64_t>();
   r.weights_hash = u.text();
+  r.score_text = u.text();
   if (const std::string error = u.text(); !error.empty()) r.error = std::make_exception_ptr(Error(error));
   for (auto left = u.get<std::uint64_t>(); left > 0; --left) {
     std::string name = u.text();

@@ -13,18 +13,6 @@
 #include "runs/run_pictures.hpp"
 
 namespace espalier {
-namespace {
-
-std::vector<std::pair<std::string, std::string>> hash_inputs(const std::vector<std::string>& files) {
-  std::vector<std::pair<std::string, std::string>> hashes;
-  for (const std::string& file : files) {
-    const std::vector<std::byte> bytes = read_bytes(file);
-    hashes.emplace_back(file, Hasher().add(bytes.data(), bytes.size()).hex());
-  }
-  return hashes;
-}
-
-}  // namespace
 
 // --- Control.
 
@@ -114,7 +102,7 @@ Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, 
       options_(options),
       pool_(pool),
       emit_(std::move(emit)),
-      inputs_(hash_inputs(folder_ || pool.ranks() ? config.options().input_files() : std::vector<std::string>())),
+      inputs_(hash_inputs(folder_ ? config.options().input_files() : std::vector<std::string>())),
       objective_(objective ? std::move(objective) : config.make_objective()),
       trainer_(std::make_unique<Trainer>(*objective_, config.train, pool)) {
   restore();
@@ -133,9 +121,6 @@ void Session::restore() {
   if (folder_) restore_from_files();
   Ranks* const ranks = pool_.ranks();
   if (!ranks) return;
-  std::string inputs;
-  for (const auto& [file, hash] : inputs_) inputs += hash + " ";
-  ranks->check_same("input files", inputs);
   Bytes checkpoint;
   if (folder_ && folder_->checkpoint()) checkpoint = make_checkpoint(*trainer_, notes(finished_)).serialize();
   ranks->broadcast(checkpoint);

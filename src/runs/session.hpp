@@ -74,7 +74,7 @@ class Session {
   RunOptions options_;
   ThreadPool& pool_;
   RunListener emit_;
-  std::vector<std::pair<std::string, std::string>> inputs_;  // files and their hashes
+  InputHashes inputs_;
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<Trainer> trainer_;
   bool finished_ = false;

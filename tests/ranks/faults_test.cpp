@@ -1,6 +1,7 @@
 // A rank that dies, hangs, fails or is not like the others ends the job with a line that names it, and what was saved
 // is whole.
 #include <fstream>
+#include <thread>
 
 #include "ranks/mpirun.hpp"
 
@@ -72,6 +73,25 @@ TEST(RanksFaults, AHungRankIsNamed) {
   EXPECT_NE(e.err.find("has not answered for 1 s"), std::string::npos) << e.err;
 }
 
+// In bands every rank waits for its neighbours alone: the hung one is at the end of a chain of those that wait.
+TEST(RanksFaults, AHungRankOfManyBandsIsNamed) {
+  const TempFolder folder;
+  hash_of(run({"train", "checkerboard-small", "--seeds", "1", "--train-steps", "1", "--refine", "0", "--quiet",
+               "--json", "--out", folder / "model"}));
+  Running job({"run", folder / "model", "--size", "512", "--steps", "1000000000", "--json", "--quiet", "--threads", "1",
+               "--rank-timeout", "1"},
+              ranks(6));
+  std::vector<pid_t> found;
+  while (found.size() < 6) found = children(job.pid());
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // until all are at work
+  ::kill(found[3], SIGSTOP);
+  const Ended e = job.wait();
+  ::kill(found[3], SIGKILL);
+  EXPECT_NE(e.exit_code, 0);
+  EXPECT_NE(e.err.find("espalier: rank 3 on "), std::string::npos) << e.err;
+  EXPECT_EQ(e.err.find("espalier: rank "), e.err.rfind("espalier: rank ")) << e.err;
+}
+
 TEST(RanksFaults, AnErrorOfTheFirstRankIsOneLineAndEndsAll) {
   const TempFolder folder;
   std::filesystem::create_directories(folder / "run");
@@ -124,6 +144,41 @@ TEST(RanksFaults, RanksWithAnotherProgramAreRefused) {
   EXPECT_NE(e.exit_code, 0);
   EXPECT_NE(e.err.find("the program on rank 1"), std::string::npos) << e.err;
   EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
+// The same command on two ranks, each in a folder of its own.
+Ended in_folders(const Arguments& command, const std::string& one, const std::string& two) {
+  return run(command + Arguments{":", "-n", "1", "-wdir", two, ESPALIER_PROGRAM} + command, ranks(1, {"-wdir", one}));
+}
+
+TEST(RanksFaults, RanksWithOtherDataAreRefused) {
+  const TempFolder one, two;
+  std::ofstream(one / "table.csv") << "a,y\n1,no\n2,yes\n3,no\n4,yes\n5,no\n6,yes\n";
+  std::ofstream(two / "table.csv") << "a,y\n1,no\n2,yes\n3,no\n4,yes\n5,no\n7,yes\n";
+  for (const char* seeds : {"1", "3"}) {
+    const Arguments task{"train", "table",   "--csv", "table.csv", "--target", "y",     "--train-steps",
+                         "2",     "--seeds", seeds,   "--quiet",   "--force",  "--out", one / "run"};
+    const Ended e = in_folders(task, one.path(), two.path());
+    EXPECT_NE(e.exit_code, 0);
+    EXPECT_NE(e.err.find("other input files on rank 1"), std::string::npos) << e.err;
+  }
+}
+
+TEST(RanksFaults, RanksWithOtherModelsOrStartsAreRefused) {
+  const TempFolder one, two, same;
+  const Arguments task{"train", "checkerboard-small", "--seeds", "1", "--train-steps", "1", "--refine", "0", "--quiet"};
+  run(task + Arguments{"--out", one / "model"});
+  run(task + Arguments{"--seed", "2", "--out", two / "model"});
+  for (const Arguments& command : {Arguments{"eval", "model"}, {"run", "model", "--json", "--quiet"}}) {
+    const Ended e = in_folders(command, one.path(), two.path());
+    EXPECT_NE(e.exit_code, 0) << command[0];
+    EXPECT_NE(e.err.find("other model on rank 1"), std::string::npos) << e.err;
+  }
+  std::ofstream(one / "start.txt") << "#.\n.#\n";
+  std::ofstream(two / "start.txt") << "##\n.#\n";
+  const Ended e =
+      in_folders({"run", one / "model", "--start", "start.txt", "--json", "--quiet"}, one.path(), two.path());
+  EXPECT_NE(e.err.find("other start on rank 1"), std::string::npos) << e.err;
 }
 
 }  // namespace

@@ -44,6 +44,19 @@ TEST(RanksSeeds, TheLowestThatSolvesWinsForAnyNumberOfRanks) {
   }
 }
 
+TEST(RanksSeeds, AWinnerOfAnotherRankIsToldOfInTheSameWords) {
+  const TempFolder folder;
+  const Arguments task{"train", "checkerboard-small", "--seeds", "2",       "--train-steps",
+                       "40",    "--refine",           "0",       "--quiet", "--force"};
+  const auto outcome = [&](const Ended& e) {  // up to the time
+    const std::size_t at = e.out.find("solved");
+    return at == std::string::npos ? "nothing: " + e.out : e.out.substr(0, e.out.find(" in ", at));
+  };
+  const Ended alone = run(task + Arguments{"--out", folder / "alone"});
+  EXPECT_EQ(outcome(run(task + Arguments{"--out", folder / "ranks"}, ranks(2))), outcome(alone));
+  EXPECT_NE(alone.out.find("score "), std::string::npos) << alone.out;
+}
+
 TEST(RanksSeeds, MoreStepsWithAnotherNumberOfRanksGoOnToTheSameBits) {
   const TempFolder folder;
   hash_of(run(kUnsolved + Arguments{"--out", folder / "run"}, ranks(3)));

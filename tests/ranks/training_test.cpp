@@ -41,6 +41,14 @@ TEST(RanksDeterminism, APictureGivesOneHash) {
                    "--eval-every", "2", "--steps", "4", "--batch", "3", "--refine", "300"});
 }
 
+TEST(RanksDeterminism, TheOtherLatticeTasksGiveOneHash) {
+  for (const Arguments& task : {Arguments{"checkerboard", "--steps", "2"},
+                                {"letter", "--steps", "2"},
+                                {"lizard", "--steps", "2"},
+                                {"rule", "--rule", "B36/S23"}})
+    expect_one_hash(task + Arguments{"--train-steps", "2", "--eval-every", "2", "--refine", "0"});
+}
+
 TEST(RanksDeterminism, ATableGivesOneHash) {
   const TempFolder folder;
   {

@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kMaxFloats = 4294967296.0;  // 16 GiB
 constexpr int kGradientStates = 2 * 9 + 1;   // as large as a state: two sets of patches, and the loss
+constexpr double kFiringFloats = 3;          // at most, for each cell and step: who fires
 
 const RolloutOptions& checked(const RolloutOptions& options, int channels) {
   check_rollout(options, channels);
@@ -54,7 +55,8 @@ void check_rollout(const RolloutOptions& o, int channels) {
   if (!(o.fire_rate > 0 && o.fire_rate <= 1))
     fail("rollout", fmt::format("a fire rate of {}", o.fire_rate), "more than 0, at most 1");
   const double cells = static_cast<double>(o.batch) * o.height * o.width;
-  const double floats = cells * channels * (o.steps + 1.0 + kGradientStates);
+  const double fired = o.fire_rate < 1 ? kFiringFloats * cells * o.steps : 0.0;
+  const double floats = cells * channels * (o.steps + 1.0 + kGradientStates) + fired;
   if (floats > kMaxFloats)
     fail("rollout",
          fmt::format("{} boards of {} x {} with {} channels for {} steps, {:.0f} GiB", o.batch, o.height, o.width,
