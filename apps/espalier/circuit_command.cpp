@@ -81,7 +81,7 @@ void print_list(const char* title, const std::vector<std::string>& items) {
 void print_text(const Options& options, const Counted& counted) {
   const auto& [as, raw, small, report, proof, across, seconds] = counted;
   const NetlistCounts before = count_netlist(raw), after = count_netlist(small);
-  fmt::print("{}: {} gates {}, {} active, {} simplified\n\n", options.path, before.raw, as, before.active,
+  fmt::print("{}: {} gates {}, {} active, {} simplified\n\n", options.path, before.gates(), as, before.active,
              after.gates());
   fmt::print("{:<18} {:>8} {:>8} {:>6}\n", "pass", "gates", "active", "depth");
   for (const SimplifyStep& step : report.steps)

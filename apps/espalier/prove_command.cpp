@@ -78,9 +78,14 @@ void print_text(const LatticeModel& model, const BoardProof& proof, double secon
     fmt::print("2^{} boards; {} of {} channels matter\n", proof.unknown_bits, proof.needed_channels, model.channels());
   if (proof.counter_example) {
     const BoardCounterExample& e = *proof.counter_example;
-    fmt::print("a board, its visible channels:\n{}", draw_in_terminal(view_board(model, state_of(e.start))));
-    fmt::print("the same after {} steps, {} wrong, checked by simulation:\n{}", e.steps, e.wrong,
-               draw_in_terminal(view_board(model, state_of(e.end))));
+    constexpr std::size_t kMaxDrawn = 128;
+    const auto draw = [&](const Board& board) {
+      return std::max(board.height(), board.width()) <= kMaxDrawn
+                 ? draw_in_terminal(view_board(model, state_of(board)))
+                 : fmt::format("  {} x {} cells, too many to draw here: --png FILE\n", board.height(), board.width());
+    };
+    fmt::print("a board, its visible channels:\n{}", draw(e.start));
+    fmt::print("the same after {} steps, {} wrong, checked by simulation:\n{}", e.steps, e.wrong, draw(e.end));
   }
   fmt::print("{:.2f} s\n", seconds);
 }
@@ -214,7 +219,7 @@ Command prove_command() {
       "period P   the same every P steps\n"
       "equals     the cell is the rule of --rule\n"
       "heals      any change of --damage cells at any place is gone after --steps\n\n"
-      "Exit code 0: proved, 4: refuted by a board that is shown, 3: undecided, 1: an error.\n"
+      "Exit code 0: proved, 4: refuted by a board that is shown, 3: undecided, 1: an error, 2: wrong usage.\n"
       "Example: espalier prove runs/board converges --size 16 --steps 20";
   command.keeps = f;
   command.run = [f] { return run(*f); };

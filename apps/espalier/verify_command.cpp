@@ -52,7 +52,7 @@ Command verify_command() {
   command.options.add("seconds", f->seconds, "give up on SAT proofs after so long (0: never)", 0, 1e9);
   add_json(command.options, f->json);
   command.footer =
-      "Exit code 0: proved equal, 4: different, 3: undecided, 1: an error.\n"
+      "Exit code 0: proved equal, 4: different, 3: undecided, 1: an error, 2: wrong usage.\n"
       "Example: espalier verify runs/life-1 life.blif";
   command.keeps = f;
   command.run = [f] {

@@ -265,7 +265,7 @@ GateCounts count_gates(std::span<const float> logits) {
   GateCounts counts;
   for (const Gate gate : likeliest_gates(logits)) {
     ++counts.raw;
-    counts.active += !is_wire(gate);
+    counts.active += !is_wire(gate) && !is_constant(gate);
     ++counts.histogram[static_cast<int>(gate)];
   }
   return counts;

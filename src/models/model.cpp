@@ -54,6 +54,9 @@ void save_model(const std::string& path, const Model& model, const ModelNotes& n
 
 LoadedModel load_model(const std::string& given) {
   const std::string path = std::filesystem::is_directory(given) ? given + "/model.safetensors" : given;
+  for (const char* circuit : {".blif", ".aag", ".aig", ".v", ".json"})
+    if (path.ends_with(circuit))
+      fail("load model", fmt::format("{}, a circuit by its name", path), "a trained model or the folder of its run");
   return load_model(read_safetensors(path), path);
 }
 

@@ -124,6 +124,8 @@ BoardProof BoardProver::repeats_somehow(const std::string& where, int period, in
     if (proof.verdict == Verdict::kProved) return proof;
     if (times == 1) first = std::move(proof);
   }
+  if (in_a_row > 1 && first.verdict == Verdict::kRefuted)
+    first.how += fmt::format("; nor is it proved of boards that show it 2 to {} times in a row", in_a_row);
   return first;
 }
 
@@ -290,9 +292,12 @@ BoardProof BoardProver::heals(const Board& settled, const Board& target, int hei
   Query every = from_every_start(target, steps);
   all.needed_channels = static_cast<int>(channels_.size());
   all.unknown_bits = bits;
-  if (by_settling(every, all)) {
-    all.how += ", from any start at all";
-    return finish();
+  try {
+    if (by_settling(every, all)) {
+      all.how += ", from any start at all";
+      return finish();
+    }
+  } catch (const Cancelled&) {  // the places below find that no time is left
   }
   for (int place = 0; place < rows * columns; ++place) {
     const DeadRectangle where{static_cast<std::size_t>(place / columns), static_cast<std::size_t>(place % columns),
@@ -309,7 +314,8 @@ BoardProof BoardProver::heals(const Board& settled, const Board& target, int hei
     report(static_cast<std::uint64_t>(place) + 1, static_cast<std::uint64_t>(rows * columns), "places");
   }
   all.verdict = Verdict::kProved;
-  all.how = fmt::format("place by place, with at most {} gates", all.gates);
+  all.how = all.gates ? fmt::format("place by place, with at most {} gates", all.gates)
+                      : "place by place, by settling: what is decided already decides the rest";
   return finish();
 }
 

@@ -23,7 +23,9 @@ using Verdict = BoardProof::Verdict;
 namespace {
 
 constexpr std::size_t kMaxNets = 20'000'000;  // of an unrolled board
-constexpr std::size_t kSampled = 256;         // starts that are simulated first
+constexpr std::size_t kSampled = 256;         // starts that are simulated first, of large boards fewer
+constexpr int kPortion = 8;                   // steps simulated between looks at the clock
+constexpr std::size_t kSampledBits = std::size_t{1} << 30;
 
 class Stopper : public CaDiCaL::Terminator {
  public:
@@ -57,6 +59,10 @@ bool BoardProver::out_of_time() const {
   return (options_.stop && options_.stop()) || (end_ > 0 && seconds_now() > end_);
 }
 
+void BoardProver::check_time() const {
+  if (out_of_time()) throw Cancelled();
+}
+
 void BoardProver::report(std::uint64_t done, std::uint64_t total, const std::string& doing) const {
   if (options_.progress) options_.progress(done, total, doing);
 }
@@ -67,9 +73,13 @@ BoardProof BoardProver::answer(const Query& query) {
   BoardProof proof;
   proof.needed_channels = static_cast<int>(channels_.size());
   proof.unknown_bits = query.bits;
-  if (options_.proof_file.empty() && by_settling(query, proof)) return proof;
-  if (!query.assumed && by_simulation(query, proof)) return proof;
-  by_search(query, proof);
+  try {
+    if (options_.proof_file.empty() && by_settling(query, proof)) return proof;
+    if (!query.assumed && by_simulation(query, proof)) return proof;
+    by_search(query, proof);
+  } catch (const Cancelled&) {
+    proof.how = "no answer in time";
+  }
   return proof;
 }
 
@@ -77,7 +87,7 @@ BoardProof BoardProver::answer(const Query& query) {
 bool BoardProver::by_settling(const Query& query, BoardProof& proof) {
   const int H = static_cast<int>(query.target.height()), W = static_cast<int>(query.target.width());
   Unroller unroller(cell_, system_.periodic, query.bits);
-  Settler settler(cell_, system_.periodic, H, W);
+  Settler settler(cell_, system_.periodic, H, W, [this] { check_time(); });
   Settler::State state = Settler::of(query.start(unroller));
   if (system_.round) state = settler.closure(state);
   std::string wanted;
@@ -106,9 +116,13 @@ bool BoardProver::by_settling(const Query& query, BoardProof& proof) {
 bool BoardProver::by_simulation(const Query& query, BoardProof& proof) {
   const int H = static_cast<int>(query.target.height()), W = static_cast<int>(query.target.width());
   const int moments = system_.round ? query.steps * system_.round : query.steps;
+  const std::size_t bits =
+      static_cast<std::size_t>(H) * W * (cell_channels(system_.cell) + (system_.round ? moments : 0));
+  const std::size_t sampled = std::min(kSampled, kSampledBits / bits / 64 * 64);
+  if (sampled == 0) return false;
   Unroller unroller(cell_, system_.periodic, query.bits);
   const LiteralBoard start = query.start(unroller);
-  BoardBatch boards(kSampled, H, W, cell_channels(system_.cell));
+  BoardBatch boards(sampled, H, W, cell_channels(system_.cell));
   const Random random(options_.seed, Purpose::kTrial);
   for (std::size_t w = 0; w < boards.words(); ++w) {
     std::vector<std::uint64_t> inputs(query.bits);
@@ -116,6 +130,7 @@ bool BoardProver::by_simulation(const Query& query, BoardProof& proof) {
       inputs[i] = random.bits64(w * query.bits + i);
       if (w == 0) inputs[i] = (inputs[i] & ~std::uint64_t{3}) | 2;  // all 0 and all 1 among them
     }
+    check_time();
     const std::vector<std::uint64_t> nets = evaluate_words(unroller.netlist(), inputs);
     for (int c = 0; c < start.channels; ++c)
       for (int y = 0; y < H; ++y)
@@ -142,8 +157,14 @@ bool BoardProver::by_simulation(const Query& query, BoardProof& proof) {
   BatchOptions how;
   how.periodic = system_.periodic;
   how.fire = fire ? &*fire : nullptr;
-  BatchSimulator(system_.cell, how).run(boards, static_cast<std::uint64_t>(moments), ThreadPool(1));
-  for (std::size_t n = 0; n < kSampled; ++n) {
+  BatchSimulator simulator(system_.cell, how);
+  const int portion = fire ? moments : kPortion;  // who fires is counted from the beginning
+  for (int m = 0; m < moments; m += portion) {
+    check_time();
+    simulator.run(boards, static_cast<std::uint64_t>(std::min(portion, moments - m)), ThreadPool(1));
+  }
+  for (std::size_t n = 0; n < sampled; ++n) {
+    check_time();
     if (!count_wrong(boards.board(n), query.target)) continue;
     std::vector<Board> fires;
     if (fire)
@@ -153,7 +174,7 @@ bool BoardProver::by_simulation(const Query& query, BoardProof& proof) {
           for (int x = 0; x < W; ++x) mask.set(y, x, 0, fire->get(n, y, x, m));
       }
     refute(query, starts.board(n), std::move(fires), proof);
-    proof.how = fmt::format("found among {} boards that were simulated", kSampled);
+    proof.how = fmt::format("found among {} boards that were simulated", sampled);
     return true;
   }
   return false;
@@ -174,7 +195,7 @@ void BoardProver::by_search(const Query& query, BoardProof& proof) {
   for (int moment = 0; moment < moments; ++moment) {
     std::vector<Literal> fire;
     for (std::size_t i = 0; system_.round && i < cells; ++i) fire.push_back(fires_at(moment, i));
-    state = unroller.step(state, fire);
+    state = unroller.step(state, fire, [this] { check_time(); });
     if (moment + 1 < query.assumed)
       for (std::size_t i = 0; i < shown.literals.size(); ++i) state.literals[i] = shown.literals[i];
     report(moment + 1, moments, "steps unrolled");

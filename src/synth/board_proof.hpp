@@ -102,6 +102,7 @@ class BoardProver {
   Query damaged_at(const Board& settled, const Board& target, DeadRectangle where, int steps) const;
   LiteralBoard free_board(const Board& target) const;
   bool out_of_time() const;
+  void check_time() const;  // Cancelled when there is none left
   void report(std::uint64_t done, std::uint64_t total, const std::string& doing) const;
 
   BoardSystem system_;

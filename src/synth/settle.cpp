@@ -14,8 +14,13 @@ char trit(bool value) { return value ? '1' : '0'; }
 
 }  // namespace
 
-Settler::Settler(const Netlist& cell, bool periodic, int height, int width)
-    : cell_(remove_dead(cell)), periodic_(periodic), channels_(cell_channels(cell)), height_(height), width_(width) {}
+Settler::Settler(const Netlist& cell, bool periodic, int height, int width, std::function<void()> pause)
+    : cell_(remove_dead(cell)),
+      periodic_(periodic),
+      channels_(cell_channels(cell)),
+      height_(height),
+      width_(width),
+      pause_(std::move(pause)) {}
 
 Settler::State Settler::of(const LiteralBoard& board) {
   State state;
@@ -56,7 +61,8 @@ Settler::State Settler::step(const State& now) {
   const auto index = [&](int c, int y, int x) { return (static_cast<std::size_t>(c) * H + y) * W + x; };
   State after(now.size(), kUnknown);
   std::string patch(static_cast<std::size_t>(kPatch) * C, '0');
-  for (int y = 0; y < H; ++y)
+  for (int y = 0; y < H; ++y) {
+    if (pause_) pause_();
     for (int x = 0; x < W; ++x) {
       for (int p = 0; p < kPatch; ++p) {
         int v = y + p / 3 - 1, u = x + p % 3 - 1;
@@ -67,6 +73,7 @@ Settler::State Settler::step(const State& now) {
       const std::string& value = next(patch);
       for (int c = 0; c < C; ++c) after[index(c, y, x)] = value[c];
     }
+  }
   return after;
 }
 

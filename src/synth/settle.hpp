@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ enum class Trit : char { kZero = '0', kOne = '1', kUnknown = '?' };
 
 class Settler {
  public:
-  Settler(const Netlist& cell, bool periodic, int height, int width);
+  // `pause`: called for every row of a step; what it throws ends the step.
+  Settler(const Netlist& cell, bool periodic, int height, int width, std::function<void()> pause = {});
 
   using State = std::string;  // [C][H][W] of Trits
   static State of(const LiteralBoard& board);
@@ -30,6 +32,7 @@ class Settler {
   Netlist cell_;
   bool periodic_;
   int channels_, height_, width_;
+  std::function<void()> pause_;
   std::map<std::string, std::string> known_;
 };
 

@@ -33,14 +33,16 @@ Literal Unroller::gate(Gate gate, Literal a, Literal b) {
   return {netlist_.add_gate(gate, settled(a).net, settled(b).net), false};
 }
 
-LiteralBoard Unroller::step(const LiteralBoard& now, const std::vector<Literal>& fire) {
+LiteralBoard Unroller::step(const LiteralBoard& now, const std::vector<Literal>& fire,
+                            const std::function<void()>& pause) {
   const int C = channels_, H = now.height, W = now.width;
   LiteralBoard next(C, H, W);
   const auto seen = [&](int c, int y, int x) {
     if (periodic_) return now.at(c, (y + H) % H, (x + W) % W);
     return y < 0 || y >= H || x < 0 || x >= W ? kZero : now.at(c, y, x);
   };
-  for (int y = 0; y < H; ++y)
+  for (int y = 0; y < H; ++y) {
+    if (pause) pause();
     for (int x = 0; x < W; ++x) {
       for (int p = 0; p < kPatch; ++p)
         for (int c = 0; c < C; ++c) nets_[patch_net(p, c, C)] = seen(c, y + p / 3 - 1, x + p % 3 - 1);
@@ -58,6 +60,7 @@ LiteralBoard Unroller::step(const LiteralBoard& now, const std::vector<Literal>&
         next.at(c, y, x) = value;
       }
     }
+  }
   return next;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "espalier/netlist.hpp"
@@ -36,8 +37,10 @@ class Unroller {
   const Netlist& netlist() const { return netlist_; }
   Literal input(std::size_t number) const { return {static_cast<Net>(number), false}; }
   Literal gate(Gate gate, Literal a, Literal b);
-  // One step. fire, [H][W]: the cells that take their new state; empty: all do.
-  LiteralBoard step(const LiteralBoard& now, const std::vector<Literal>& fire = {});
+  // One step. fire, [H][W]: the cells that take their new state; empty: all do. `pause`: called for every row; what it
+  // throws ends the step.
+  LiteralBoard step(const LiteralBoard& now, const std::vector<Literal>& fire = {},
+                    const std::function<void()>& pause = {});
 
  private:
   Literal settled(Literal literal);  // in a plain circuit constants are nets too

