@@ -254,7 +254,7 @@ CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGr
 void CircuitSearch::step(const ThreadPool& pool) {
   const std::uint64_t generation = state_.generation, wrong_before = state_.best_score.wrong;
   const std::size_t flaws_before = state_.best_score.flaws;
-  score_.draw_sample(generation);
+  score_.draw_sample(generation, !wrong_before && flaws_before);
   const Netlist parent =
       shuffled(state_.parent, Random(options_.seed, Purpose::kRefine, static_cast<std::uint32_t>(generation)));
   std::vector<Judged> judged(options_.groups);
@@ -331,6 +331,8 @@ void CircuitSearch::polish(const ThreadPool& pool) {
 void CircuitSearch::take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool) {
   Compactor compactor(kind_);
   const CircuitSize size = compactor.measure(circuit);
+  // Trials take longer than samples: what a sample shows to be wrong is not put through them.
+  if (score_.sampled() && wrong && !state_.best_score.wrong) return;
   if (score_.sampled()) wrong = score_.judge(circuit, pool);
   SearchScore score{wrong, 0, size};
   if (!(score < state_.best_score)) return;

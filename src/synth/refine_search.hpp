@@ -21,7 +21,8 @@ class LaneScore {
   virtual CircuitKind kind() const = 0;
   // Whether every generation is judged by examples of its own, and not by all there are.
   virtual bool sampled() const { return false; }
-  virtual void draw_sample(std::uint64_t /*generation*/) {}
+  // `flawed`: nothing is wrong with the best but its flaws.
+  virtual void draw_sample(std::uint64_t /*generation*/, bool /*flawed*/) {}
   // Wrong bits of each lane of a group; lanes with more than lane 0 and `slack` together may get any larger number.
   virtual void score(const Netlist& parent, const MutantGroup& group, std::uint32_t slack,
                      std::span<std::uint32_t, kLanes> wrong) const = 0;
