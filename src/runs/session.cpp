@@ -225,11 +225,12 @@ bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat
     double start = seconds_now();
     ~Clock() { total += seconds_now() - start; }
   } clock{trainer_->state().seconds};
-  const std::unique_ptr<Model> trained = trainer_->best_model();
+  // Every other time what an earlier search has found is searched on, and at last in any case.
+  const std::unique_ptr<Model> from = round % 2 ? trainer_->best_model() : best_model();
   std::unique_ptr<Refinement> search;
   for (bool more = true; more;) {
     try {
-      if (!search) search = objective_->refine(*trained, round, pool_);
+      if (!search) search = objective_->refine(*from, round, pool_);
       if (!search) return true;
       more = search->step(pool_);
     } catch (const Cancelled&) {

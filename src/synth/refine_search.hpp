@@ -78,6 +78,7 @@ class CircuitSearch {
  private:
   struct Choice;
   struct Judged;
+  bool shrinking() const { return state_.best_score.wrong == 0 && state_.best_score.flaws == 0; }
   MutantGroup draw(const Netlist& parent, std::uint64_t generation, std::size_t group) const;
   MutantGroup unite(const std::vector<Judged>& judged, std::uint64_t generation) const;
   Judged judge_group(const Netlist& parent, MutantGroup group, std::uint64_t generation, std::size_t number) const;

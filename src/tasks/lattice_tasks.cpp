@@ -284,7 +284,7 @@ const Preset kPicturePreset{.channels = 64,
                             .lr = 0.06,
                             .train_steps = 4000,
                             .recipe = {.temperature_final = 0.4, .gumbel_final = 1, .straight_from = 0.85},
-                            .refine_every = 1000,
+                            .refine_every = 500,
                             .budget = 30'000,
                             .published_steps = 3000};
 
@@ -309,7 +309,8 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
                              .batch = 2,
                              .update = "256x10,128,64,32,16,8,8",
                              .eval_every = 2,
-                             .refine_every = 125,
+                             .refine = 500'000,
+                             .refine_every = 50,
                              .budget = 30'000,
                              .published_steps = 500},
                             CheckerboardOptions()));
@@ -336,7 +337,8 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
                              .fire_rate = 0.6f,
                              .train_steps = 800,
                              .recipe = {.start_logit = 5},
-                             .refine_every = 200,
+                             .refine = 500'000,
+                             .refine_every = 100,
                              .budget = 30'000,
                              .trials = false,
                              .published_steps = 800},

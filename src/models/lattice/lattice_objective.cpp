@@ -79,7 +79,7 @@ Fields fields_of(LatticeOptions& o) {
   f.add("refine", o.refine, "mutants of the best circuit to try when training has not solved the task; 0 = none", 0,
         1e15);
   f.add("refine-every", o.refine_every,
-        "steps between searches of a tenth of these mutants while training; 0 = only at its end", 0, 1e9);
+        "steps between searches of a fifth of these mutants while training; 0 = only at its end", 0, 1e9);
   f.add("trials", o.trials, "a solved model has also passed the trials that its goal demands (larger boards, damage)");
   f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
   return f;
@@ -207,7 +207,7 @@ Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
 }
 
 constexpr std::uint64_t kMutantsPerStep = 400;  // that take about as long as an optimizer step
-constexpr std::uint64_t kShorter = 10;          // a search in the midst of training
+constexpr std::uint64_t kShorter = 5;           // a search in the midst of training
 
 class LatticeObjective::Search : public Refinement {
  public:

@@ -247,7 +247,7 @@ void RolloutScore::draw_sample(std::uint64_t generation, bool flawed) {
   for (std::size_t i = 0; i < examples_.fire.size(); ++i) examples_.fire[i] = random.uniform(i) < rollout_.fire_rate;
 }
 
-// Half of the boards have a dead square of up to half their side, and twice the time to go round it or to heal.
+// Half of the boards have a dead square of up to half their side, and time to go round it or to heal.
 void RolloutScore::draw_damage(std::uint64_t generation) {
   const Random random(seed_, Purpose::kDamage, static_cast<std::uint32_t>(generation));
   const std::size_t most = std::min(shape_.height, shape_.width) / 2;
@@ -260,6 +260,7 @@ void RolloutScore::draw_damage(std::uint64_t generation) {
     d.top = random.choice(4 * n + 1, shape_.height - d.height + 1);
     d.left = random.choice(4 * n + 2, shape_.width - d.width + 1);
     d.until = n % 4 ? shape_.steps : d.steps;
+    if (n % 4) d.steps = d.until + 2 * d.height;  // the time that the trial gives it
   }
 }
 
