@@ -16,6 +16,7 @@ class Progress {
   void update(std::uint64_t done, const std::string& detail);
   // What was done before this program began does not count for the rate.
   void resume_from(std::uint64_t done) { before_ = started_ ? before_ : done, started_ = true; }
+  void set_total(std::uint64_t total) { total_ = total; }
   // Removes the bar, so that other text can be printed.
   void clear();
 

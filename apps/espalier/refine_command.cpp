@@ -120,7 +120,7 @@ int refine_model(const Options& o, const std::string& output) {
   run.run(pool, [&] {
     ModelNotes notes = refiner.notes();
     notes["refined.from"] = o.model;
-    save_model(output, *refiner.best(), notes);
+    save_model(output, *refiner.best(pool), notes);
     write_safetensors(search_file, refiner.checkpoint());
   });
   if (run.stopped().empty()) std::filesystem::remove(search_file);

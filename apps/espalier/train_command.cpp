@@ -1,5 +1,10 @@
 // espalier train TASK [options]: trains a task into a run folder; --resume continues one.
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <map>
+#include <mutex>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "commands.hpp"
@@ -20,7 +25,9 @@ struct TrainFlags {
   RunOptions run;
   bool quiet = false, json = false, timing = false, require_solved = false;
   std::string resume;
-  std::uint64_t more_steps = 0;
+  std::uint64_t more_steps = 0, more_budget = 0;
+  double seconds = 0;
+  bool published = false;
   double rank_timeout = 600;
   bool list = false;
 };
@@ -28,6 +35,7 @@ struct TrainFlags {
 void add_run_flags(Fields& options, TrainFlags& f) {
   add_threads(options, f.threads);
   options.add("checkpoint-every", f.run.checkpoint_every, "steps between checkpoints; 0 = every few seconds", 0, 1e12);
+  options.add("seconds", f.seconds, "stop after this time, as an interrupt does; 0 = never", 0, 1e9);
   options.add("quiet", f.quiet, "no progress");
   options.add("json", f.json, "print one JSON object on standard output at the end");
   options.add("timing", f.timing, "show where the time of a step goes");
@@ -37,14 +45,15 @@ void add_run_flags(Fields& options, TrainFlags& f) {
   options.add("require-solved", f.require_solved, "exit with 3 when the task is not solved");
 }
 
-// Progress of one seed or of many, made from the run's events.
+// Progress of one seed, of one attempt after the other, or of many seeds, made from the run's events.
 class TrainProgress {
  public:
   TrainProgress(const RunConfig& config, bool quiet)
       : quiet_(quiet),
         seeds_(config.seeds),
         steps_(config.train.steps),
-        bar_(quiet, config.train.steps * config.seeds) {}
+        budget_(config.seeds > 1 || !config.train.until_solved ? 0 : config.budget),
+        bar_(quiet, steps_ * seeds_) {}
 
   void operator()(const RunEvent& event) {
     using Kind = RunEvent::Kind;
@@ -54,16 +63,20 @@ class TrainProgress {
       return;
     }
     if (event.kind != Kind::kStep && event.kind != Kind::kEvaluated && event.kind != Kind::kSeedStarted &&
-        event.kind != Kind::kSeedEnded)
+        event.kind != Kind::kSeedEnded && event.kind != Kind::kSearch)
       return;
+    if (rows_.empty() && seeds_ == 1) plan(event.trainer->objective().refine_work(steps_));
+    if (!rows_.contains(event.seed)) order_.push_back(event.seed);
     Row& row = rows_[event.seed];
     const TrainState& state = *event.state;
-    row.steps = event.kind == Kind::kSeedEnded ? steps_ : state.step;
+    row.steps = event.kind == Kind::kSeedEnded ? steps_ + (seeds_ > 1 ? 0 : work_) : state.step;
+    if (event.search && seeds_ == 1)  // the last search begins where training ends, and takes the rest
+      row.steps += work_ * event.search->done / std::max<std::uint64_t>(1, event.search->total);
     row.score = state.best.score;
     row.solved = state.best.solved;
     row.ended = event.kind == Kind::kSeedEnded;
     if (event.kind == Kind::kSeedStarted) bar_.resume_from(done());
-    if (!quiet_) bar_.update(done(), seeds_ == 1 ? detail(state) : detail());
+    if (!quiet_) bar_.update(done(), seeds_ > 1 ? detail() : attempt() + detail(event));
   }
   void clear() { bar_.clear(); }
 
@@ -75,12 +88,26 @@ class TrainProgress {
   };
   static constexpr std::size_t kShownSeeds = 8;  // more do not fit in a line
 
+  // How much there is to do if nothing is solved before.
+  void plan(std::uint64_t work) {
+    work_ = work;
+    const std::uint64_t each = std::max<std::uint64_t>(1, steps_ + work_);
+    attempts_ = std::max<std::uint64_t>(1, (budget_ + each - 1) / each);
+    bar_.set_total(each * attempts_);
+  }
   std::uint64_t done() const {
     std::uint64_t total = 0;
     for (const auto& [seed, row] : rows_) total += row.steps;
     return total;
   }
-  static std::string detail(const TrainState& s) {
+  std::string attempt() const {
+    return attempts_ > 1 ? fmt::format("try {} of {}, seed {}  ", order_.size(), attempts_, order_.back()) : "";
+  }
+  static std::string detail(const RunEvent& event) {
+    const TrainState& s = *event.state;
+    if (event.search)
+      return fmt::format("search after step {}: {} of {} mutants  wrong {:.4g}  gates {}", s.step, event.search->done,
+                         event.search->total, event.search->wrong, event.search->gates);
     return fmt::format("loss {:.4g}  validation {:.4g}  score {:.2f}%  best {:.2f}%", s.loss, s.last.loss,
                        100 * s.last.score, 100 * s.best.score);
   }
@@ -99,9 +126,32 @@ class TrainProgress {
   }
 
   bool quiet_;
-  std::uint64_t seeds_, steps_;
+  std::uint64_t seeds_, steps_, budget_, work_ = 0, attempts_ = 1;
   Progress bar_;
   std::map<std::uint64_t, Row> rows_;
+  std::vector<std::uint64_t> order_;  // of attempts
+};
+
+// Stops a run when its time is up.
+class TimeLimit {
+ public:
+  TimeLimit(double seconds, std::function<void()> stop) {
+    if (seconds > 0)
+      thread_ = std::jthread([this, seconds, stop = std::move(stop)](const std::stop_token& ended) {
+        std::unique_lock lock(mutex_);
+        if (wake_.wait_for(lock, ended, std::chrono::duration<double>(seconds), [&] { return ended.stop_requested(); }))
+          return;
+        up_ = true;
+        stop();
+      });
+  }
+  bool up() const { return up_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::atomic<bool> up_{false};
+  std::jthread thread_;  // ends before what it uses
 };
 
 void print_timing(const RunReport& report) {
@@ -190,6 +240,16 @@ void print_result(const Run& run, const RunReport& report) {
                    value));
 }
 
+// An unsolved end: how near it came, and what to try.
+void print_advice(const Run& run, const RunReport& report) {
+  const SeedReport& best = report.best();
+  const std::uint64_t budget = run.config().budget;
+  note("not solved: the best of {} attempt{} has a validation loss of {:.4g}; to go on: espalier train --resume {}{}\n",
+       report.seeds.size(), report.seeds.size() == 1 ? "" : "s", best.validation_loss, run.folder(),
+       budget ? fmt::format(" --budget {}", 2 * budget)
+              : fmt::format(" --train-steps {}", 2 * run.config().train.steps));
+}
+
 // A seed that failed is told of, and is a failure of the whole.
 bool print_failures(const RunReport& report) {
   bool failed = false;
@@ -212,20 +272,26 @@ int train(Run run, const TrainFlags& f) {
   TrainProgress progress(run.config(), f.quiet);
   run.listen([&](const RunEvent& event) { progress(event); });
   const OnInterrupt on_interrupt([&run] { run.control().stop(); });
+  const TimeLimit limit(f.seconds, [&run] { run.control().stop(); });
   const RunReport report = run.train(pool);
   progress.clear();
   const bool failed = print_failures(report);
   if (f.timing) print_timing(report);
   if (f.json)
     print_json(summary(run, report, pool.threads()));
-  else if (!report.interrupted)
+  else if (!report.interrupted || limit.up())
     print_result(run, report);
+  if (report.interrupted && limit.up()) {
+    note("out of time after {:g} s; continue with: espalier train --resume {}\n", f.seconds, run.folder());
+    return f.require_solved && !report.best().solved ? kUnsolved : kDone;
+  }
   if (report.interrupted) {
     note("interrupted{}; continue with: espalier train --resume {}\n",
          report.seeds.size() == 1 ? fmt::format(" after step {}", report.best().steps) : "", run.folder());
     return kInterrupted;
   }
   if (failed) return kFailed;
+  if (!f.json && !report.best().solved && run.config().train.until_solved) print_advice(run, report);
   return f.require_solved && !report.best().solved ? kUnsolved : kDone;
 }
 
@@ -247,10 +313,18 @@ Command task_command(const Task& task) {
   own->flags.run.folder = kDefaultFolder;
   command.options.add("out", own->flags.run.folder, "run folder").metavar("DIR");
   command.options.add("force", own->flags.run.force, "replace a run that is in the folder");
+  if (!task.published.empty())
+    command.options.add("published", own->flags.published,
+                        "the settings of the publication, but for those that are given: one attempt, no search");
   command.options.append(own->config.fields());
   command.keeps = own;
   command.over_ranks = true;
-  command.run = [own] {
+  command.run = [own, &task] {
+    if (own->flags.published) {
+      RunConfig plain(task);
+      for (const auto& [name, value] : task.published)
+        if (own->config.fields().at(name).text() == plain.fields().at(name).text()) own->config.set(name, value);
+    }
     RunOptions options = own->flags.run;
     if (options.folder.empty()) throw UsageError("--out", "got an empty name, expected a folder");
     if (options.folder == kDefaultFolder)
@@ -272,6 +346,8 @@ Command train_command() {
   command.options.add("resume", flags->resume, "continue the run in this folder").metavar("DIR");
   command.options.add("train-steps", flags->more_steps, "with --resume: train up to so many steps in all", 0, 1e9)
       .alias("epochs");
+  command.options.add("budget", flags->more_budget, "with --resume: a larger budget for attempts with other seeds", 0,
+                      1e15);
   add_run_flags(command.options, *flags);
   for (const Task& task : all_tasks()) command.commands.push_back(task_command(task));
   command.unknown = [](const std::string& word) {
@@ -292,7 +368,7 @@ Command train_command() {
       throw UsageError("train", "got no task, expected one; hint: espalier train --list shows them");
     RunOptions options = flags->run;
     join(options, *flags);
-    return train(Run::resume(flags->resume, options, flags->more_steps), *flags);
+    return train(Run::resume(flags->resume, options, flags->more_steps, flags->more_budget), *flags);
   };
   return command;
 }

@@ -158,4 +158,8 @@ struct GateCounts {
 };
 GateCounts count_gates(std::span<const float> logits);
 
+// How undecided gates are: the mean entropy of their choice, from 0 (one gate has it all) to 4 bits (all sixteen
+// alike).
+double mean_entropy(std::span<const float> logits);
+
 }  // namespace espalier

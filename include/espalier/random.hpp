@@ -34,6 +34,7 @@ enum class Purpose : std::uint32_t {
   kSweep = 10,
   kSearch = 11,
   kRefine = 12,
+  kRestart = 13,
 };
 
 // All numbers of one (seed, purpose, step).

@@ -41,6 +41,9 @@ class RunConfig {
   std::string task;
   std::uint64_t seed = 1;   // the first one
   std::uint64_t seeds = 1;  // how many to train
+  // Of one seed: when it ends unsolved, further ones that follow from it are tried until one is solved or so much work
+  // is done, in optimizer steps; searches count by Objective::refine_work. 0: no further ones.
+  std::uint64_t budget = 0;
   TrainOptions train;
 
   Fields fields();  // all but the task; valid as long as this object stays where it is
@@ -64,6 +67,7 @@ struct RunEvent {
     kStep,        // after every optimizer step
     kEvaluated,   // instead of kStep when the step was evaluated
     kCheckpoint,  // written
+    kSearch,      // a piece of the search after training is done: `search`
     kSnapshot,    // asked for: `snapshot` is a model of its own with the current weights
     kSeedEnded,
     kMessage,  // something to tell the user, in `text`
@@ -74,6 +78,7 @@ struct RunEvent {
   const TrainState* state = nullptr;  // the trainer's; of another rank's without weights. Null for kMessage
   std::shared_ptr<const Model> snapshot = nullptr;
   std::string text = {};
+  const SearchProgress* search = nullptr;
 };
 using RunListener = std::function<void(const RunEvent&)>;
 
@@ -145,12 +150,16 @@ struct RunReport {
 // The winner depends neither on timing nor on the number of threads: the lowest seed that solves the task, or when none
 // does, the best score, then the lower validation loss, then the lower seed. Once a seed has solved it, higher ones are
 // stopped; how far those got does depend on timing, and nothing else does.
+//
+// One seed under a budget: every further attempt has a seed that follows from the first one and its number, is trained
+// with all threads after the one before, and lies in DIR/seed-N.
 class Run {
  public:
   // Checks that the task can be done and makes the folder. The whole run holds the folder's lock.
   static Run create(RunConfig config, const RunOptions& options);
-  // The run in a folder, at its last checkpoint. More training steps than it had may be given.
-  static Run resume(const std::string& folder, const RunOptions& options = {}, std::uint64_t train_steps = 0);
+  // The run in a folder, at its last checkpoint. More training steps or a larger budget than it had may be given.
+  static Run resume(const std::string& folder, const RunOptions& options = {}, std::uint64_t train_steps = 0,
+                    std::uint64_t budget = 0);
   Run(Run&&) noexcept;
   ~Run();
 

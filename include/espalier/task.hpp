@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "espalier/fields.hpp"
@@ -33,6 +34,9 @@ struct Task {
   TrainOptions train;
   std::uint64_t seeds = 1;
   std::shared_ptr<const TaskOptions> options;
+  std::uint64_t budget = 0;  // see RunConfig
+  // What the publication that a task comes from did otherwise, by the names of settings.
+  std::vector<std::pair<std::string, std::string>> published = {};
 };
 const std::vector<Task>& all_tasks();          // in the order users see
 const Task& find_task(std::string_view name);  // an Error that names the nearest for an unknown one

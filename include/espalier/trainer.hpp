@@ -49,14 +49,22 @@ struct Evaluation {
   }
 };
 
+// How far a search is.
+struct SearchProgress {
+  std::uint64_t done = 0, total = 0;  // mutants
+  double wrong = 0;                   // bits per board of the best
+  std::size_t gates = 0;
+};
+
 // A search that goes on where training ended, on the best model: the same result for any pool.
 class Refinement {
  public:
   virtual ~Refinement() = default;
+  virtual SearchProgress progress() const = 0;
   // A piece of it, whole or, when the pool is cancelled, not at all; false when there is nothing left to do.
   virtual bool step(const ThreadPool& pool) = 0;
   // The best so far; at least as good as what it began with.
-  virtual std::unique_ptr<Model> model() const = 0;
+  virtual std::unique_ptr<Model> model(const ThreadPool& pool) const = 0;
   virtual Evaluation evaluate(const ThreadPool& pool) const = 0;
   // How it was made, for the model's file.
   virtual std::map<std::string, std::string> notes() const = 0;
@@ -80,6 +88,11 @@ class Objective {
   // `progress` is step / total steps, `last_loss` the loss of the step before (NaN before the first). A cancelled
   // step is begun again: changes of weights or state must happen once per step number.
   virtual void begin_step(std::uint64_t /*step*/, double /*progress*/, double /*last_loss*/) {}
+  // Whether training has gone astray and is to go back to the best weights, with a lower rate from there on.
+  // `progress` is that of the step that was judged.
+  virtual bool astray(double /*progress*/, const Evaluation& /*last*/, const Evaluation& /*best*/) const {
+    return false;
+  }
 
   // What changes in training but is not trained (a growing topology, a pool of boards), as tensors of the checkpoint.
   virtual SafetensorsFile state() const { return {}; }
@@ -89,11 +102,18 @@ class Objective {
   // weights: in the order of parameters().values().
   virtual std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const = 0;
 
-  // What is tried when training ends without having solved the task; null for nothing. `best` is a snapshot of this
-  // objective, and outlives it.
-  virtual std::unique_ptr<Refinement> refine(const Model& /*best*/, const ThreadPool& /*pool*/) const {
+  // What is tried when training ends without having solved the task (`round` 0) and, at greater length apart, after
+  // every refine_every() steps of it (1, 2, ...); null for nothing. `best` is a snapshot of this objective, and
+  // outlives it.
+  virtual std::unique_ptr<Refinement> refine(const Model& /*best*/, std::uint64_t /*round*/,
+                                             const ThreadPool& /*pool*/) const {
     return nullptr;
   }
+  virtual std::uint64_t refine_every() const { return 0; }
+  // What all searches of a seed cost at most, in optimizer steps: the measure of a run's budget.
+  virtual std::uint64_t refine_work(std::uint64_t /*steps*/) const { return 0; }
+  // Whether a model is whole only after refine(), even one that is solved as trained.
+  virtual bool unfinished() const { return false; }
 
   // Figures for the end of training: test sets, baselines, gate counts. `best` is a snapshot of this objective.
   virtual Facts report(const Model& /*best*/, const ThreadPool& /*pool*/) const { return {}; }
@@ -121,6 +141,8 @@ struct TrainState {
   std::uint64_t evaluations_since_best = 0;
   bool evaluated = false;            // at least once ...
   std::uint64_t evaluated_step = 0;  // ... after this many steps
+  std::uint64_t returns = 0;         // to the best weights; each divides the learning rate by four
+  std::uint64_t searched_step = 0;   // the last one after which Objective::refine() was tried
   double seconds = 0;                // over all sessions of the run
   AlignedVector<float> best_values;  // the weights of the best evaluation ...
   SafetensorsFile best_state;        // ... and the objective's state with them
@@ -158,6 +180,8 @@ class Trainer {
  private:
   Outcome ended() const;
   bool evaluation_due() const;
+  double progress(std::uint64_t step) const;
+  void go_back();
 
   Objective& objective_;
   TrainOptions options_;

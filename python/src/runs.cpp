@@ -28,6 +28,7 @@ const char* kind_name(RunEvent::Kind kind) {
     case RunEvent::Kind::kStep: return "step";
     case RunEvent::Kind::kEvaluated: return "evaluated";
     case RunEvent::Kind::kCheckpoint: return "checkpoint";
+    case RunEvent::Kind::kSearch: return "search";
     case RunEvent::Kind::kSnapshot: return "snapshot";
     case RunEvent::Kind::kSeedEnded: return "seed_ended";
     case RunEvent::Kind::kMessage: return "message";

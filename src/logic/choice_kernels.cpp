@@ -1,6 +1,7 @@
 #include "logic/choice_kernels.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
@@ -70,6 +71,28 @@ void softmax_forward(int gates, const float* logits, const std::int32_t* row, fl
     c[0] = c[1] = c[2] = c[3] = 0;
     add_four_sums(sums, c);
   }
+}
+
+double sum_entropies(int gates, const float* logits) {
+  const Tag d;
+  double total = 0;
+  for (int g = 0; g < gates; ++g, logits += kGates) {
+    Vec x[kVectors], weighted[kVectors];
+    Vec largest = hn::LoadU(d, logits);
+    for (int i = 0; i < kVectors; ++i) {
+      x[i] = hn::LoadU(d, logits + i * kWidth);
+      largest = hn::Max(largest, x[i]);
+    }
+    const Vec top = hn::MaxOfLanes(d, largest);
+    for (int i = 0; i < kVectors; ++i) {
+      const Vec below = hn::Sub(x[i], top);
+      x[i] = hn::Exp(d, below);
+      weighted[i] = hn::Mul(x[i], below);
+    }
+    const float sum = sum16(x);  // at least 1
+    total += std::log(sum) - sum16(weighted) / sum;
+  }
+  return total;
 }
 
 void softmax_backward(int gates, const float* p, const float* dc, const std::int32_t* row, float inverse_temperature,
@@ -164,12 +187,15 @@ namespace espalier {
 
 HWY_EXPORT(softmax_forward);
 HWY_EXPORT(softmax_backward);
+HWY_EXPORT(sum_entropies);
 HWY_EXPORT(fill_gumbel);
 
 void gate_softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature, float* p,
                           float* c) {
   HWY_DYNAMIC_DISPATCH(softmax_forward)(gates, logits, row, inverse_temperature, p, c);
 }
+
+double gate_entropies(int gates, const float* logits) { return HWY_DYNAMIC_DISPATCH(sum_entropies)(gates, logits); }
 
 void gate_softmax_backward(int gates, const float* p, const float* dc, const std::int32_t* row,
                            float inverse_temperature, float* dlogits) {

@@ -13,6 +13,9 @@ void gate_softmax_forward(int gates, const float* logits, const std::int32_t* ro
 // dlogits[row[i]] += p (M dc - sum p M dc) / temperature; every row is named once.
 void gate_softmax_backward(int gates, const float* p, const float* dc, const std::int32_t* row,
                            float inverse_temperature, float* dlogits);
+// Sum over all gates of the entropy of softmax(logits), in nats: log(sum e^x) - sum p x, with x counted
+// from the largest. logits: [gates][16]
+double gate_entropies(int gates, const float* logits);
 
 // Standard Gumbel noise, -log(-log(u)), counter-based like all random numbers here, eight Philox blocks at a time.
 // Fills noise[0 .. 32 groups): group g, word w, lane i is word w of Philox block 8 (first_group + g) + i of

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "espalier/error.hpp"
 #include "logic/choice_kernels.hpp"
@@ -269,6 +270,13 @@ GateCounts count_gates(std::span<const float> logits) {
     ++counts.histogram[static_cast<int>(gate)];
   }
   return counts;
+}
+
+double mean_entropy(std::span<const float> logits) {
+  if (logits.empty() || logits.size() % kGates)
+    fail("entropy", fmt::format("{} logits", logits.size()), "sixteen per gate");
+  const auto gates = static_cast<int>(logits.size() / kGates);
+  return gate_entropies(gates, logits.data()) / gates / std::numbers::ln2;
 }
 
 }  // namespace espalier

@@ -132,6 +132,8 @@ SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes) 
                       {"evaluations_since_best", s.evaluations_since_best},
                       {"evaluated", s.evaluated},
                       {"evaluated_step", s.evaluated_step},
+                      {"returns", s.returns},
+                      {"searched_step", s.searched_step},
                       {"seconds", number(s.seconds)},
                       {"finished", notes.finished}};
   file.metadata["format"] = kFormat;
@@ -158,9 +160,12 @@ bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const Che
     s.evaluations_since_best = count_from(state, "evaluations_since_best");
     s.evaluated = state.at("evaluated");
     s.evaluated_step = count_from(state, "evaluated_step");
+    if (state.contains("returns")) s.returns = count_from(state, "returns");  // not in older ones
+    if (state.contains("searched_step")) s.searched_step = count_from(state, "searched_step");
     s.seconds = number_from(state.at("seconds"));
     const bool finished = state.at("finished");
-    if (s.best_step > s.step || s.evaluated_step > s.step || optimizer_steps != s.step || !(s.seconds >= 0))
+    if (s.best_step > s.step || s.evaluated_step > s.step || s.searched_step > s.step || optimizer_steps != s.step ||
+        !(s.seconds >= 0))
       fail("restore checkpoint", "counters that contradict each other", "what this library writes");
     const auto weights = values_of(file, "weights", p.num_parameters(), true);
     const auto first = values_of(file, "first_moment", optimizer.first_moment().size(), true);

@@ -13,6 +13,7 @@
 #include "base/files.hpp"
 #include "base/ranks.hpp"
 #include "espalier/error.hpp"
+#include "espalier/random.hpp"
 #include "runs/run_folder.hpp"
 #include "runs/seed_ranks.hpp"
 #include "runs/session.hpp"
@@ -38,8 +39,15 @@ RunConfig seed_config(const RunConfig& config, std::uint64_t seed) {
   RunConfig own = config;
   own.seed = seed;
   own.seeds = 1;
+  own.budget = 0;
   own.train.until_solved = true;
   return own;
+}
+
+// Of an attempt under a budget: the first has the run's own, later ones what the generator makes of it.
+std::uint64_t attempt_seed(std::uint64_t seed, std::size_t attempt) {
+  if (attempt == 0) return seed;
+  return Random(seed, Purpose::kRestart).bits(attempt) >> 1;  // short enough to be typed
 }
 
 }  // namespace
@@ -59,6 +67,7 @@ struct Run::State {
   // While training:
   std::mutex mutex;  // of the reports and the listeners
   RunReport report;
+  std::uint64_t work_done = 0;  // of the budget
   std::atomic<std::size_t> next{0};
   std::atomic<std::uint64_t> lowest_solved{std::numeric_limits<std::uint64_t>::max()};
 
@@ -85,12 +94,13 @@ struct Run::State {
 
   bool writes() const { return !options.ranks || options.ranks->first(); }
   bool several() const { return config.seeds > 1; }
+  bool restarts() const { return !several() && config.budget > 0 && config.train.until_solved; }
 
   std::unique_ptr<RunFolder> folder_of(const RunConfig& own) const {
     if (client)
       return client->open(own.seed - config.seed, RunFolder::seed_folder(options.folder, own.seed), own.text());
     if (!folder) return nullptr;
-    if (!several()) return std::make_unique<RunFolder>(*folder);
+    if (!several() && own.seed == config.seed) return std::make_unique<RunFolder>(*folder);
     const std::string path = RunFolder::seed_folder(folder->path(), own.seed);
     if (!RunFolder::holds_run(path))
       return std::make_unique<RunFolder>(RunFolder::create(path, own.text(), true, RunFolder::Lock::kNone));
@@ -111,7 +121,7 @@ struct Run::State {
     SeedReport& row = report.seeds[index];
     double told_at = 0;
     try {
-      const RunConfig own = several() ? seed_config(config, row.seed) : config;
+      const RunConfig own = several() || index > 0 ? seed_config(config, row.seed) : config;
       Session session(own, index == 0 ? std::move(first) : nullptr, folder_of(own), options, pool,
                       [&](const RunEvent& event) { emit_own(index, event, told_at); });
       {
@@ -119,18 +129,19 @@ struct Run::State {
         row.started = true;
         row.outcome = "running";
       }
+      work_done += own.train.steps + session.trainer().objective().refine_work(own.train.steps);
       const auto go_on = [&](const Trainer& trainer) {
         if (client && seconds_now() - told_at > kTellSeconds)  // also where a search takes no steps
           emit_own(index,
                    {.kind = RunEvent::Kind::kStep, .seed = row.seed, .trainer = &trainer, .state = &trainer.state()},
                    told_at);
         if (trainer.state().best.solved && several()) note_solved(row.seed);
-        return row.seed <= lowest_solved;
+        return !several() || row.seed <= lowest_solved;
       };
       Outcome outcome = session.run(control, go_on);
       // Solved in the very step after which a lower seed's success would have stopped it.
       if (outcome == Outcome::kInterrupted && several() && session.solved()) outcome = Outcome::kSolved;
-      const bool beaten = outcome == Outcome::kInterrupted && row.seed > lowest_solved;
+      const bool beaten = outcome == Outcome::kInterrupted && several() && row.seed > lowest_solved;
       finish(index, session, beaten ? kBeaten : outcome_name(outcome), outcome != Outcome::kInterrupted, pool);
     } catch (...) {
       const std::lock_guard lock(mutex);
@@ -168,6 +179,22 @@ struct Run::State {
     row.weights_hash = session.trainer().objective().parameters().hash();
     row.facts = std::move(facts);
     models[index] = std::move(best);
+  }
+
+  // One seed, and others after it while the budget lasts. A kill changes nothing: attempts that have ended are read.
+  void work_alone(ThreadPool& pool) {
+    const auto stopped = [&] { return pool.ranks() ? pool.ranks()->any(control.stopped()) : control.stopped(); };
+    for (std::size_t i = 0;; ++i) {
+      if (stopped()) return;
+      train_seed(i, pool);
+      const SeedReport& row = report.seeds[i];
+      if (!restarts() || row.solved || row.error || work_done >= config.budget || stopped()) return;
+      SeedReport next;
+      next.seed = attempt_seed(config.seed, i + 1);
+      const std::lock_guard lock(mutex);
+      report.seeds.push_back(std::move(next));
+      models.emplace_back();
+    }
   }
 
   // Takes waiting seeds one after the other, lowest first, until none is left that could win.
@@ -257,7 +284,7 @@ Run Run::create(RunConfig config, const RunOptions& options) {
   return Run(std::move(state));
 }
 
-Run Run::resume(const std::string& folder, const RunOptions& options, std::uint64_t train_steps) {
+Run Run::resume(const std::string& folder, const RunOptions& options, std::uint64_t train_steps, std::uint64_t budget) {
   if (options.ranks && !options.ranks->first()) {  // told by rank 0 below
     auto state = std::make_unique<State>(
         RunConfig::parse(options.ranks->broadcast(std::string()), "the configuration of rank 0", all_tasks()), options);
@@ -271,8 +298,14 @@ Run Run::resume(const std::string& folder, const RunOptions& options, std::uint6
       fail("resume", fmt::format("{} training steps", train_steps),
            fmt::format("at least the {} that the run has", config.train.steps));
     config.train.steps = train_steps;
-    opened.replace_config(config.text());
   }
+  if (budget) {
+    if (budget < config.budget)
+      fail("resume", fmt::format("a budget of {}", budget),
+           fmt::format("at least the {} that the run has", config.budget));
+    config.budget = budget;
+  }
+  if (train_steps || budget) opened.replace_config(config.text());
   if (options.ranks) options.ranks->broadcast(config.text());
   auto state = std::make_unique<State>(std::move(config), options);
   state->options.folder = folder;
@@ -297,6 +330,7 @@ RunReport Run::train(ThreadPool& pool) {
   s.models.resize(s.report.seeds.size());
   s.client.reset();
   s.next = 0;
+  s.work_done = 0;
   s.lowest_solved = std::numeric_limits<std::uint64_t>::max();
   if (s.options.ranks) {
     std::string inputs;
@@ -305,8 +339,10 @@ RunReport Run::train(ThreadPool& pool) {
   }
   if (s.options.ranks && !s.several()) {
     pool.join(s.options.ranks);
-    s.work(pool);
+    s.work_alone(pool);
     pool.join(nullptr);
+  } else if (!s.several()) {
+    s.work_alone(pool);
   } else if (s.options.ranks) {
     s.work_as_rank(pool);
   } else {
@@ -321,10 +357,10 @@ RunReport Run::train(ThreadPool& pool) {
   if (report.best().error) std::rethrow_exception(report.best().error);
   s.winner = report.winner;
   report.seconds = seconds_now() - start;
-  if (s.folder && s.several()) {
+  if (s.folder && report.seeds.size() > 1) {
     s.report = report;
     s.write_table();
-    if (!report.interrupted)
+    if (!report.interrupted && (s.several() || report.winner > 0))
       write_atomically(s.folder->model(),
                        read_bytes(RunFolder::seed_folder(s.folder->path(), report.best().seed) + "/model.safetensors"));
   }

@@ -21,10 +21,16 @@ FieldValue value_from(const std::string& name, const Json& value) {
 
 }  // namespace
 
-RunConfig::RunConfig(const Task& t) : task(t.name), seeds(t.seeds), train(t.train), options_(t.options->clone()) {}
+RunConfig::RunConfig(const Task& t)
+    : task(t.name), seeds(t.seeds), budget(t.budget), train(t.train), options_(t.options->clone()) {}
 
 RunConfig::RunConfig(const RunConfig& other)
-    : task(other.task), seed(other.seed), seeds(other.seeds), train(other.train), options_(other.options_->clone()) {}
+    : task(other.task),
+      seed(other.seed),
+      seeds(other.seeds),
+      budget(other.budget),
+      train(other.train),
+      options_(other.options_->clone()) {}
 
 RunConfig& RunConfig::operator=(const RunConfig& other) {
   if (this != &other) *this = RunConfig(other);
@@ -35,6 +41,10 @@ Fields RunConfig::fields() {
   Fields f;
   f.add("seed", seed, "seed of wiring, data and noise; of several seeds the first", 0, 1.8446744073709552e19);
   f.add("seeds", seeds, "seeds to train, from the first upward; the lowest that solves the task is kept", 1, 10'000);
+  f.add("budget", budget,
+        "work for further attempts while none has solved the task, in optimizer steps; a search counts by its mutants; "
+        "0 = one attempt",
+        0, 1e15);
   f.append(fields_of(train));
   f.append(options_->fields());
   return f;

@@ -112,7 +112,8 @@ Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, 
 
 CheckpointNotes Session::notes(bool finished) const {
   RunConfig same = config_;
-  same.train.steps = 0;  // a run may be given more steps than it began with
+  same.train.steps = 0;  // a run may be given more steps than it began with ...
+  same.budget = 0;       // ... and more attempts
   return {finished, Hasher().add(same.text()).hex(), inputs_};
 }
 
@@ -162,13 +163,17 @@ void Session::tell(RunEvent::Kind kind) const {
   emit_({.kind = kind, .seed = config_.seed, .trainer = trainer_.get(), .state = &trainer_->state()});
 }
 
-const Evaluation& Session::best() const {
-  const Evaluation& trained = trainer_->state().best;
-  return refined_ && refined_->evaluation.better_than(trained) ? refined_->evaluation : trained;
+// Of equals the trained one, unless that is but half the work.
+bool Session::refined_is_best() const {
+  if (!refined_) return false;
+  const Evaluation &trained = trainer_->state().best, &refined = refined_->evaluation;
+  return objective_->unfinished() ? !trained.better_than(refined) : refined.better_than(trained);
 }
 
+const Evaluation& Session::best() const { return refined_is_best() ? refined_->evaluation : trainer_->state().best; }
+
 std::unique_ptr<Model> Session::best_model() const {
-  if (refined_ && &best() == &refined_->evaluation) return load_model(refined_->file, "the refined model").model;
+  if (refined_is_best()) return load_model(refined_->file, "the refined model").model;
   return trainer_->best_model();
 }
 
@@ -184,20 +189,44 @@ void Session::load_refined() {
 void Session::take_refined(SafetensorsFile file) {
   const ModelNotes notes = load_model(file, "the refined model").notes;
   if (!notes.contains("refined.evaluations")) return;
+  // The winner's model lies in the folder of the first of several attempts.
+  if (notes.contains("refined.seed") && notes.at("refined.seed") != std::to_string(config_.seed)) return;
   const auto number = [&](const char* name) { return std::strtod(notes.at(name).c_str(), nullptr); };
   refined_ = {{number("score"), notes.at("solved") == "true", number("loss")}, std::move(file)};
 }
 
-bool Session::refine(RunControl& control, ControlSeat& seat, const std::function<bool(const Trainer&)>& go_on) {
+bool Session::search_due() const {
+  const TrainState& s = trainer_->state();
+  const std::uint64_t every = objective_->refine_every();
+  return every && config_.train.until_solved && s.evaluated && s.evaluated_step == s.step &&
+         s.step / every > s.searched_step / every && s.step < config_.train.steps;
+}
+
+bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat,
+                     const std::function<bool(const Trainer&)>& go_on) {
   if (finished_ || solved() || !trainer_->state().evaluated) return true;
-  const std::unique_ptr<Model> trained = trainer_->best_model();
+  const struct Clock {  // a search is part of the seed's time
+    double& total;
+    double start = seconds_now();
+    ~Clock() { total += seconds_now() - start; }
+  } clock{trainer_->state().seconds};
+  // Every other time what an earlier search has found is searched on, and at last in any case.
+  const std::unique_ptr<Model> from = round % 2 ? trainer_->best_model() : best_model();
   std::unique_ptr<Refinement> search;
   for (bool more = true; more;) {
     try {
-      if (!search) search = objective_->refine(*trained, pool_);
+      if (!search) search = objective_->refine(*from, round, pool_);
       if (!search) return true;
       more = search->step(pool_);
     } catch (const Cancelled&) {
+    }
+    if (search) {
+      const SearchProgress progress = search->progress();
+      emit_({.kind = RunEvent::Kind::kSearch,
+             .seed = config_.seed,
+             .trainer = trainer_.get(),
+             .state = &trainer_->state(),
+             .search = &progress});
     }
     if (!go_on(*trainer_)) return false;
     if (!asked_anywhere(seat)) continue;
@@ -212,14 +241,15 @@ bool Session::refine(RunControl& control, ControlSeat& seat, const std::function
   const ThreadPool::Uninterrupted whole(pool_);
   const TrainState& s = trainer_->state();
   const Evaluation evaluation = search->evaluate(pool_);
-  if (!evaluation.better_than(best())) return true;
+  if (!evaluation.better_than(best()) && !(objective_->unfinished() && evaluation.solved)) return true;
   ModelNotes notes = search->notes();
   notes["refined.from"] = fmt::format("step {} of this run", s.best_step);
   notes["step"] = std::to_string(s.best_step);
   notes["score"] = fmt::format("{}", evaluation.score);
   notes["loss"] = fmt::format("{}", evaluation.loss);
+  notes["solved"] = evaluation.solved ? "true" : "false";
   if (folder_) notes["config"] = folder_->config();
-  refined_ = {evaluation, model_file(*search->model(), notes)};
+  refined_ = {evaluation, model_file(*search->model(pool_), notes)};
   return true;
 }
 
@@ -228,7 +258,7 @@ void Session::save(bool finished) {
   trainer_->check_weights();
   const TrainState& s = trainer_->state();
   // The model first: a kill between the two leaves a model that is newer than the checkpoint, never older.
-  if (refined_ && &best() == &refined_->evaluation)
+  if (refined_is_best())
     folder_->write_model(refined_->file);
   else if (s.evaluated)
     folder_->write_model(model_file(*trainer_->best_model(), {{"config", folder_->config()},
@@ -268,13 +298,26 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
     }
     seat.step_done();
     asked = asked_anywhere(seat);
-    return go_on(trainer) && !asked;
+    return go_on(trainer) && !asked && !search_due();
   };
   Outcome outcome = Outcome::kSolved;
   while (!(finished_ && solved())) {  // the search may have solved what training had not
+    if (search_due()) {
+      if (!refine(trainer_->state().step / objective_->refine_every(), control, seat, go_on)) {
+        outcome = Outcome::kInterrupted;
+        break;
+      }
+      trainer_->state().searched_step = trainer_->state().step;
+      outcome = Outcome::kSolved;
+      if (solved()) break;
+      const ThreadPool::Uninterrupted whole(pool_);
+      save(false);
+    }
     outcome = trainer_->run(after_step);
     if (!pool_.ranks()) asked = seat.asked();  // in the middle of a step, perhaps
-    if (outcome != Outcome::kInterrupted || !asked || !go_on(*trainer_)) break;
+    if (outcome != Outcome::kInterrupted || !go_on(*trainer_)) break;
+    if (!asked && search_due()) continue;
+    if (!asked) break;
     const ThreadPool::Uninterrupted whole(pool_);
     const ControlSeat::Wishes wishes = seat.take([&] { save(false); });
     if (pool_.ranks() ? pool_.ranks()->any(wishes.stop) : wishes.stop) {
@@ -289,8 +332,9 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
              .state = &trainer_->state(),
              .snapshot = objective_->snapshot(objective_->parameters().values(), objective_->state())});
   }
-  if (outcome == Outcome::kFinished || outcome == Outcome::kHopeless) {
-    if (!refine(control, seat, go_on))
+  if (outcome == Outcome::kFinished || outcome == Outcome::kHopeless ||
+      (outcome == Outcome::kSolved && objective_->unfinished())) {
+    if (!refine(0, control, seat, go_on))
       outcome = Outcome::kInterrupted;
     else if (solved())
       outcome = Outcome::kSolved;

@@ -54,12 +54,18 @@ class Session {
   void fill(SeedReport& report) const;
   // Of the training, or of the search after it.
   const Evaluation& best() const;
-  bool solved() const { return trainer_->state().evaluated && best().solved; }
+  bool solved() const {
+    return trainer_->state().evaluated && best().solved && (!objective_->unfinished() || refined_is_best());
+  }
   std::unique_ptr<Model> best_model() const;
 
  private:
-  // The search when training has ended and left the task unsolved; false when it was stopped.
-  bool refine(RunControl& control, ControlSeat& seat, const std::function<bool(const Trainer&)>& go_on);
+  // The search when training has ended and left the task unsolved (round 0) or in the midst of it; false when it was
+  // stopped.
+  bool refine(std::uint64_t round, RunControl& control, ControlSeat& seat,
+              const std::function<bool(const Trainer&)>& go_on);
+  bool search_due() const;
+  bool refined_is_best() const;
   void load_refined();
   void take_refined(SafetensorsFile file);
   void restore();

@@ -114,6 +114,7 @@ Sweep::Sweep(const std::string& task, const Settings& fixed, std::vector<SweepAx
   }
   for (const Settings& own : settings_) {
     RunConfig config(find_task(task));
+    config.budget = 0;  // one attempt, unless it is asked for more
     for (const auto& [name, value] : fixed) config.set(name, value);
     for (const auto& [name, value] : own) {
       if (name == "seed" || name == "seeds") fail("vary", name, "a setting of the task", "seeds are always varied");
@@ -156,6 +157,9 @@ SeedReport Sweep::trial(std::size_t combination, std::uint64_t seed, const std::
   const std::lock_guard lock(mutex_);
   std::erase(running_, &run.control());
   SeedReport result = report.best();
+  result.seed = seed;
+  for (std::size_t i = 0; i < report.seeds.size(); ++i)  // all attempts
+    if (i != report.winner) result.seconds += report.seeds[i].seconds;
   if (report.interrupted) result.outcome = "interrupted";
   return result;
 }

@@ -144,7 +144,7 @@ bool CircuitSearch::ended() const {
 
 MutantGroup CircuitSearch::draw(const Netlist& parent, std::uint64_t generation, std::size_t number) const {
   Draws draws(options_.seed, generation, number + 1);
-  const Habits& habits = state_.best_score.wrong ? kRepairing : kShrinking;
+  const Habits& habits = shrinking() ? kShrinking : kRepairing;
   MoveDrawer drawer(parent, kind_, habits, draws);
   MutantGroup group;
   std::vector<std::size_t> clusters{0};  // where each begins in the list
@@ -212,18 +212,17 @@ MutantGroup CircuitSearch::unite(const std::vector<Judged>& judged, std::uint64_
 CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGroup group, std::uint64_t generation,
                                                  std::size_t number) const {
   std::array<std::uint32_t, kLanes> wrong;
-  const bool solved = state_.best_score.wrong == 0;
+  const bool solved = shrinking();
   const auto slack = static_cast<std::uint32_t>(solved ? 0 : 8 * options_.slack);
   score_.score(parent, group, slack, wrong);
   Judged judged;
   judged.parent_wrong = wrong[0];
   Draws draws(options_.seed, generation, (std::size_t{1} << 31) + number);
   // While it shrinks, now and then chance decides among those that are not too large.
-  const bool flawed = solved && state_.best_score.flaws;
-  const bool by_size = solved ? !flawed && (!options_.room || draws.chance(0.5)) : options_.gates_first;
+  const bool by_size = solved ? !options_.room || draws.chance(0.5) : options_.gates_first;
   Compactor compactor(kind_);
   const std::size_t gates = compactor.measure(parent).gates, best = state_.best_score.size.gates;
-  const std::size_t most = solved && !flawed ? best + options_.room : 2 * best + 100;
+  const std::size_t most = solved ? best + options_.room : 2 * best + 100;
   struct Candidate {
     double key;
     std::size_t lane;
@@ -254,7 +253,7 @@ CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGr
 void CircuitSearch::step(const ThreadPool& pool) {
   const std::uint64_t generation = state_.generation, wrong_before = state_.best_score.wrong;
   const std::size_t flaws_before = state_.best_score.flaws;
-  score_.draw_sample(generation);
+  score_.draw_sample(generation, !wrong_before && flaws_before);
   const Netlist parent =
       shuffled(state_.parent, Random(options_.seed, Purpose::kRefine, static_cast<std::uint32_t>(generation)));
   std::vector<Judged> judged(options_.groups);
@@ -331,6 +330,8 @@ void CircuitSearch::polish(const ThreadPool& pool) {
 void CircuitSearch::take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool) {
   Compactor compactor(kind_);
   const CircuitSize size = compactor.measure(circuit);
+  // Trials take longer than samples: what a sample shows to be wrong is not put through them.
+  if (score_.sampled() && wrong && !state_.best_score.wrong) return;
   if (score_.sampled()) wrong = score_.judge(circuit, pool);
   SearchScore score{wrong, 0, size};
   if (!(score < state_.best_score)) return;

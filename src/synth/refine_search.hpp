@@ -21,7 +21,8 @@ class LaneScore {
   virtual CircuitKind kind() const = 0;
   // Whether every generation is judged by examples of its own, and not by all there are.
   virtual bool sampled() const { return false; }
-  virtual void draw_sample(std::uint64_t /*generation*/) {}
+  // `flawed`: nothing is wrong with the best but its flaws.
+  virtual void draw_sample(std::uint64_t /*generation*/, bool /*flawed*/) {}
   // Wrong bits of each lane of a group; lanes with more than lane 0 and `slack` together may get any larger number.
   virtual void score(const Netlist& parent, const MutantGroup& group, std::uint32_t slack,
                      std::span<std::uint32_t, kLanes> wrong) const = 0;
@@ -77,6 +78,7 @@ class CircuitSearch {
  private:
   struct Choice;
   struct Judged;
+  bool shrinking() const { return state_.best_score.wrong == 0 && state_.best_score.flaws == 0; }
   MutantGroup draw(const Netlist& parent, std::uint64_t generation, std::size_t group) const;
   MutantGroup unite(const std::vector<Judged>& judged, std::uint64_t generation) const;
   Judged judge_group(const Netlist& parent, MutantGroup group, std::uint64_t generation, std::size_t number) const;

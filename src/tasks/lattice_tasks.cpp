@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/npz.hpp"
 #include "espalier/error.hpp"
+#include "espalier/model.hpp"
 #include "models/lattice/lattice_objective.hpp"
 
 namespace espalier {
@@ -55,13 +57,32 @@ constexpr const char* kLetter = R"(................
 // Options shared by all lattice tasks; what differs is where the goal comes from.
 class LatticeTaskOptions : public TaskOptions {
  public:
-  Fields fields() override { return fields_of(lattice); }
-  std::unique_ptr<Objective> make_objective(std::uint64_t seed) const override {
-    return std::make_unique<LatticeObjective>(lattice, goal(), seed);
+  Fields fields() override {
+    Fields f = fields_of(lattice);
+    f.add("from", from_,
+          "begin with this model instead of wires; the circuit of a refined one becomes soft gates again")
+        .metavar("MODEL");
+    return f;
   }
+  std::unique_ptr<Objective> make_objective(std::uint64_t seed) const override {
+    if (from_.empty()) return std::make_unique<LatticeObjective>(lattice, goal(), seed);
+    const LoadedModel loaded = load_model(from_);
+    const auto* model = dynamic_cast<const LatticeModel*>(loaded.model.get());
+    if (!model) fail("from", fmt::format("{}, a {}", from_, loaded.model->kind()), "a logic automaton");
+    return std::make_unique<LatticeObjective>(lattice, goal(), seed, model);
+  }
+  std::vector<std::string> input_files() const final {
+    std::vector<std::string> files = data_files();
+    if (!from_.empty()) files.push_back(std::filesystem::is_directory(from_) ? from_ + "/model.safetensors" : from_);
+    return files;
+  }
+  virtual std::vector<std::string> data_files() const { return {}; }
   virtual std::shared_ptr<const LatticeGoal> goal() const = 0;
 
   LatticeOptions lattice;
+
+ private:
+  std::string from_;
 };
 
 class LifeOptions : public LatticeTaskOptions {
@@ -80,7 +101,7 @@ class RuleOptions : public LatticeTaskOptions {
         .metavar("FILE");
     return f;
   }
-  std::vector<std::string> input_files() const override {
+  std::vector<std::string> data_files() const override {
     return table_.empty() ? std::vector<std::string>() : std::vector<std::string>{table_};
   }
   std::shared_ptr<const LatticeGoal> goal() const override {
@@ -110,22 +131,31 @@ class PictureOptions : public LatticeTaskOptions {
     if (!built_in_) f.add("target", target_, "the target: an ASCII pattern or a PNG").metavar("FILE");
     f.add("seed-row", seed_row_, "row of the one living cell at the start; -1 = none", -1, 1e5);
     f.add("seed-column", seed_column_, "its column", -1, 1e5);
+    f.add("persist", persist_,
+          "the picture stays: a counter of steps is built around the cell that has learned to grow it");
+    f.add("heal", heal_, "it stays, and grows again when cells are set to 0");
+    f.add("async", async_, "it grows and stays while cells update at random times; needs a periodic board and a seed");
     return f;
   }
-  std::vector<std::string> input_files() const override {
+  std::vector<std::string> data_files() const override {
     return built_in_ || target_.empty() ? std::vector<std::string>() : std::vector<std::string>{target_};
   }
   std::shared_ptr<const LatticeGoal> goal() const override {
     if (!built_in_ && target_.empty())
       fail("pattern", "no target", "a PNG or an ASCII pattern as target", "data/targets has examples");
     const Pattern pattern = built_in_ ? parse_pattern(built_in_, "target") : read_pattern(target_);
-    return picture_goal(pattern, seed_row_, seed_column_);
+    if (heal_ && async_) fail("pattern", "both --heal and --async", "one of them");
+    if (async_ && lattice.automaton.boundary != Boundary::kPeriodic)
+      fail("pattern", "--async with a boundary of zeros", "a periodic board", "add --boundary periodic");
+    const Keep keep = async_ ? Keep::kAsync : heal_ ? Keep::kHeal : persist_ ? Keep::kPersist : Keep::kNothing;
+    return picture_goal(pattern, seed_row_, seed_column_, keep);
   }
 
  private:
   const char* built_in_;  // null: the target is a file
   std::string target_;
   int seed_row_, seed_column_;
+  bool persist_ = false, heal_ = false, async_ = false;
 };
 
 class BoardsOptions : public LatticeTaskOptions {
@@ -138,7 +168,7 @@ class BoardsOptions : public LatticeTaskOptions {
     f.add("validation-fraction", validation_fraction_, "of the pairs, those that choose the best weights", 0, 0.9);
     return f;
   }
-  std::vector<std::string> input_files() const override {
+  std::vector<std::string> data_files() const override {
     return data_.empty() ? std::vector<std::string>() : std::vector<std::string>{data_};
   }
   std::shared_ptr<const LatticeGoal> goal() const override {
@@ -192,7 +222,9 @@ struct Preset {
   // Our recipe; see docs/experiments.md for what each part did.
   std::uint64_t train_steps = 500, eval_every = 5, seeds = 1;
   LatticeRecipe recipe = {};
-  std::uint64_t refine = 1'000'000;
+  std::uint64_t refine = 1'000'000, refine_every = 0, budget = 0;
+  bool trials = true;
+  std::uint64_t published_steps = 0;  // 0: of no publication
 };
 
 template <class Options>
@@ -207,7 +239,21 @@ Task make_task(const Preset& p, Options options) {
   options.lattice.rollout = {p.batch, p.height, p.width, p.steps, p.fire_rate};
   options.lattice.recipe = p.recipe;
   options.lattice.refine = p.refine;
+  options.lattice.refine_every = p.refine_every;
+  options.lattice.trials = p.trials;
   Task task{p.name, p.summary, {}, p.seeds, std::make_shared<Options>(std::move(options))};
+  task.budget = p.budget;
+  if (p.published_steps)
+    task.published = {{"train-steps", std::to_string(p.published_steps)},
+                      {"budget", "0"},
+                      {"seeds", "1"},
+                      {"refine", "0"},
+                      {"trials", "false"},
+                      {"until-solved", "false"},
+                      {"start-logit", "10"},
+                      {"gumbel-final", "0"},
+                      {"temperature-final", "1"},
+                      {"straight-from", "1"}};
   task.train.steps = p.train_steps;
   task.train.eval_every = p.eval_every;
   task.train.until_solved = true;
@@ -227,7 +273,9 @@ const Preset kRulePreset{.channels = 1,
                          .update = "128x17,64,32,16,8,4,2,1",
                          .boundary = Boundary::kPeriodic,
                          .train_steps = 3000,
-                         .recipe = {.start_logit = 6, .gumbel_final = 1.5}};
+                         .recipe = {.start_logit = 6, .gumbel_final = 1.5},
+                         .budget = 50'000,
+                         .published_steps = 3000};
 
 const Preset kPicturePreset{.channels = 64,
                             .steps = 15,
@@ -235,7 +283,10 @@ const Preset kPicturePreset{.channels = 64,
                             .update = "512x8,256,128,64",
                             .lr = 0.06,
                             .train_steps = 4000,
-                            .recipe = {.temperature_final = 0.4, .gumbel_final = 1, .straight_from = 0.85}};
+                            .recipe = {.temperature_final = 0.4, .gumbel_final = 1, .straight_from = 0.85},
+                            .refine_every = 500,
+                            .budget = 30'000,
+                            .published_steps = 3000};
 
 Preset named(Preset preset, std::string name, std::string summary) {
   preset.name = std::move(name);
@@ -258,7 +309,10 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
                              .batch = 2,
                              .update = "256x10,128,64,32,16,8,8",
                              .eval_every = 2,
-                             .seeds = 8},
+                             .refine = 500'000,
+                             .refine_every = 50,
+                             .budget = 30'000,
+                             .published_steps = 500},
                             CheckerboardOptions()));
   tasks.push_back(make_task({.name = "checkerboard-small",
                              .summary = "the same with a few hundred gates, for quick tries",
@@ -271,7 +325,8 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
                              .update = "32x4,16,8,4",
                              .train_steps = 1500,
                              .recipe = {.start_logit = 5},
-                             .refine = 0},
+                             .refine = 0,
+                             .trials = false},
                             CheckerboardOptions()));
   tasks.push_back(make_task({.name = "checkerboard-async",
                              .summary = "the same while cells update at random times",
@@ -281,8 +336,12 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
                              .update = "256x14,128,64,32,16,8,8",
                              .fire_rate = 0.6f,
                              .train_steps = 800,
-                             .seeds = 8,
-                             .recipe = {.start_logit = 5}},
+                             .recipe = {.start_logit = 5},
+                             .refine = 500'000,
+                             .refine_every = 100,
+                             .budget = 30'000,
+                             .trials = false,
+                             .published_steps = 800},
                             CheckerboardOptions()));
   Preset lizard = named(kPicturePreset, "lizard", "grow the outline of a lizard from one cell");
   lizard.channels = 128;
@@ -291,11 +350,10 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
   lizard.perceive = "8,4,2,1";
   lizard.update = "512x8,256,128";
   lizard.boundary = Boundary::kPeriodic;
-  lizard.seeds = 2;
+  lizard.published_steps = 3500;
   tasks.push_back(make_task(lizard, PictureOptions(kLizard, 10, 10)));
   Preset letter = named(kPicturePreset, "letter", "grow a letter G in four colours out of nothing");
   letter.height = letter.width = 16;
-  letter.seeds = 4;
   letter.recipe = {.gumbel_final = 1.5};
   tasks.push_back(make_task(letter, PictureOptions(kLetter, -1, -1)));
   tasks.push_back(make_task(named(kPicturePreset, "pattern", "grow any picture: an ASCII file or a PNG"),
@@ -308,6 +366,9 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
   boards.kernels = 16;
   boards.update = "256x8,128,64,32,16,8";
   boards.lr = 0.05;
+  boards.refine_every = 0;
+  boards.budget = 0;
+  boards.published_steps = 0;
   boards.recipe = {.start_logit = 6, .gumbel_final = 1.5};
   tasks.push_back(make_task(boards, BoardsOptions()));
 }

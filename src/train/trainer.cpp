@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/clock.hpp"
@@ -62,8 +63,8 @@ Trainer::Trainer(Objective& objective, const TrainOptions& options, const Thread
 void Trainer::step() {
   Parameters& parameters = objective_.parameters();
   const std::uint64_t step = state_.step;
-  const double total = static_cast<double>(std::max<std::uint64_t>(1, options_.steps));
-  objective_.begin_step(step, static_cast<double>(step) / total, state_.loss);
+  const int returned = -2 * static_cast<int>(std::min<std::uint64_t>(state_.returns, 10));
+  objective_.begin_step(step, progress(step), state_.loss);
   parameters.zero_grad(pool_);
   double loss = 0;
   for (std::uint64_t k = 0; k < options_.accumulate; ++k)
@@ -73,7 +74,7 @@ void Trainer::step() {
   const double start = seconds_now();
   {
     const ThreadPool::Uninterrupted whole(pool_);  // half an update would be lost work at best
-    optimizer_.step(parameters, options_.schedule.at(step, options_.steps), pool_);
+    optimizer_.step(parameters, std::ldexp(options_.schedule.at(step, options_.steps), returned), pool_);
   }
   phases_.optimizer += seconds_now() - start;
   state_.loss = loss;
@@ -100,9 +101,22 @@ void Trainer::evaluate() {
     state_.best_state = objective_.state();
   } else {
     ++state_.evaluations_since_best;
+    if (state_.step > 0 && objective_.astray(progress(state_.step - 1), state_.last, state_.best)) go_back();
   }
   state_.evaluated = true;
   state_.evaluated_step = state_.step;
+}
+
+double Trainer::progress(std::uint64_t step) const {
+  return static_cast<double>(step) / static_cast<double>(std::max<std::uint64_t>(1, options_.steps));
+}
+
+void Trainer::go_back() {
+  std::ranges::copy(state_.best_values, objective_.parameters().values().begin());
+  objective_.restore_state(state_.best_state);
+  std::ranges::fill(optimizer_.first_moment(), 0.0f);
+  std::ranges::fill(optimizer_.second_moment(), 0.0f);
+  ++state_.returns;
 }
 
 std::unique_ptr<Model> Trainer::best_model() const {

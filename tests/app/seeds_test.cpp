@@ -90,6 +90,8 @@ Arguments picture(const TempFolder& folder, const std::string& seed, const std::
           "1",
           "--straight-from",
           "1",
+          "--budget",
+          "0",
           "--seed",
           seed,
           "--seeds",

@@ -41,6 +41,36 @@ TEST(Train, ProgressGoesToStandardErrorAndQuietMeansQuiet) {
   quiet.json();
 }
 
+TEST(Train, TimeThatIsUpStopsItAndIsTold) {
+  const TempFolder folder;
+  const Arguments endless{"--train-steps", "1000000", "--no-until-solved", "--seconds", "0.2",
+                          "--quiet",       "--out",   folder / "run"};
+  const Ended e = run(small(endless));
+  EXPECT_EQ(e.exit_code, 0) << e.err;
+  EXPECT_NE(e.err.find("out of time"), std::string::npos) << e.err;
+  EXPECT_NE(e.err.find("--resume " + (folder / "run")), std::string::npos) << e.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/model.safetensors"));
+}
+
+TEST(Train, AnUnsolvedEndSaysHowNearItCameAndWhatToTry) {
+  const TempFolder folder;
+  const Ended e = run(small({"--quiet", "--out", folder / "run"}));
+  EXPECT_EQ(e.exit_code, 0);
+  EXPECT_NE(e.err.find("not solved"), std::string::npos) << e.err;
+  EXPECT_NE(e.err.find("--train-steps 12"), std::string::npos) << e.err;
+}
+
+TEST(Train, PublishedMeansTheSettingsOfThePublicationButForThoseThatAreGiven) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"train", "life", "--published", "--train-steps", "2", "--quiet", "--out", folder / "run"}).exit_code,
+            0);
+  const auto config = nlohmann::json::parse(text_of(folder / "run/config.json"));
+  EXPECT_EQ(config.at("train-steps"), 2);
+  EXPECT_EQ(config.at("start-logit"), 10);
+  for (const char* none : {"gumbel-final", "refine", "budget"}) EXPECT_EQ(config.at(none), 0) << none;
+  EXPECT_EQ(run({"train", "table", "--published"}).exit_code, 2);  // of no publication
+}
+
 TEST(Train, TheDefaultFolderIsNamedForTaskAndSeed) {
   const TempFolder folder;
   const Ended e = run(small({"--seed", "9", "--quiet"}), {{}, folder.path(), RLIM_INFINITY});

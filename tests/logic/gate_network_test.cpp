@@ -270,5 +270,14 @@ TEST(GateNetwork, RefusesWhatDoesNotFit) {
   EXPECT_THROW(count_gates(std::span(logits).first(17)), Error);
 }
 
+TEST(Entropy, IsThatOfTheChoiceInBits) {
+  AlignedVector<float> logits(3 * kGates);
+  EXPECT_NEAR(mean_entropy(logits), 4, 1e-6);  // all alike
+  for (int g = 0; g < 3; ++g) logits[static_cast<std::size_t>(g * kGates + 3)] = 60;
+  EXPECT_NEAR(mean_entropy(logits), 0, 1e-6);
+  logits[7] = 60;  // a coin in the first gate
+  EXPECT_NEAR(mean_entropy(logits), 1.0 / 3, 1e-6);
+}
+
 }  // namespace
 }  // namespace espalier

@@ -33,6 +33,7 @@ inline RunConfig small_picture(const TempFolder& folder, std::uint64_t seeds = 1
                                            {"straight-from", "1"},
                                            {"temperature-final", "1"},
                                            {"start-logit", "10"},
+                                           {"budget", "0"},
                                            {"refine", "0"}});
   config.seeds = seeds;
   return config;

@@ -49,7 +49,7 @@ Netlist random_cell(std::uint64_t seed, int channels) {
 Board board_of_bits(std::uint64_t bits, int height, int width, int channels) {
   Board board(height, width, channels);
   for (int i = 0; i < height * width * channels; ++i)
-    board.set(i / width % height, i % width, i / (width * height), bits >> i & 1);
+    board.set(i / width % height, i % width, i / (width * height), i < 64 && (bits >> i & 1));
   return board;
 }
 

@@ -8,6 +8,7 @@
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
 #include "espalier/simulator.hpp"
+#include "models/lattice/goal_checks.hpp"
 #include "models/lattice/lattice_model.hpp"
 #include "models/lattice/trials.hpp"
 
@@ -28,18 +29,6 @@ BoardState noise(int channels, int height, int width, std::uint64_t seed, RowRan
     for (std::size_t i = 0; i < cells; ++i) values[i] = coins.coin(first + i);
   }
   return state;
-}
-
-void check_size(const char* goal, const RolloutOptions& r, int height, int width) {
-  if (height != r.height || width != r.width)
-    fail(goal, fmt::format("a target of {} x {}", height, width),
-         fmt::format("{} x {}, the size of the grid", r.height, r.width),
-         "give the grid the target's height and width");
-}
-
-void check_channels(const char* goal, int channels, int needed) {
-  if (channels < needed)
-    fail(goal, fmt::format("{} channels", channels), fmt::format("at least {}, those of the target", needed));
 }
 
 // --- One step of a rule.
@@ -187,112 +176,8 @@ class CheckerboardGoal : public LatticeGoal {
     return trials;
   }
   std::vector<std::string> demands() const override { return {"larger", "dead square", "healing"}; }
+  bool damaged() const override { return true; }
   void save(SafetensorsFile&) const override {}
-};
-
-// --- A picture.
-
-class PictureGoal : public LatticeGoal {
- public:
-  PictureGoal(const Pattern& target, int seed_row, int seed_column)
-      : target_(target), seed_row_(seed_row), seed_column_(seed_column) {}
-  std::string kind() const override { return "picture"; }
-  std::string name() const override { return fmt::format("picture of {} x {}", target_.height, target_.width); }
-  int loss_channels() const override { return target_.channels; }
-
-  void fit(RolloutOptions& r, int channels) const override {
-    if (r.height == 0) r.height = target_.height;
-    if (r.width == 0) r.width = target_.width;
-    check_size("picture", r, target_.height, target_.width);
-    check_channels("picture", channels, target_.channels);
-    if (seed_row_ >= r.height || seed_column_ >= r.width)
-      fail("picture", fmt::format("a seed at ({}, {})", seed_row_, seed_column_),
-           fmt::format("a cell of the {} x {} grid, or -1 for none", r.height, r.width));
-    if ((seed_row_ < 0) != (seed_column_ < 0))
-      fail("picture", fmt::format("a seed at ({}, {})", seed_row_, seed_column_),
-           "both a row and a column, or -1 for both");
-  }
-
-  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t) const override {
-    LatticeData data{BoardBatch(1, r.height, r.width, channels), BoardBatch(1, r.height, r.width, target_.channels)};
-    for (int y = 0; y < r.height; ++y)
-      for (int x = 0; x < r.width; ++x) {
-        for (int c = 0; c < channels; ++c) data.validation.set(0, y, x, c, y == seed_row_ && x == seed_column_);
-        for (int c = 0; c < target_.channels; ++c) data.validation_target.set(0, y, x, c, target_.at(c, y, x));
-      }
-    const std::size_t cells = static_cast<std::size_t>(r.height) * r.width;
-    data.draw = [r, cells, row = seed_row_, column = seed_column_, bits = target_.bits](
-                    std::uint64_t, std::span<float> initial, std::span<float> target) {
-      for (std::size_t i = 0; i < initial.size(); ++i) {
-        const auto cell = static_cast<int>(i % cells);
-        initial[i] = cell / r.width == row && cell % r.width == column ? 1.0f : 0.0f;
-      }
-      for (std::size_t i = 0; i < target.size(); ++i) target[i] = bits[i % bits.size()];
-    };
-    return data;
-  }
-
-  // The living cell in the same place relative to the middle as in training.
-  BoardState start(const RolloutOptions& trained, int channels, int height, int width, std::uint64_t,
-                   RowRange rows) const override {
-    BoardState state(channels, rows.count, width);
-    const int y = seed_row_ + (height - trained.height) / 2 - rows.first;
-    const int x = seed_column_ + (width - trained.width) / 2;
-    if (seed_row_ >= 0 && y >= 0 && y < rows.count && x >= 0 && x < width)
-      for (int c = 0; c < channels; ++c) state.at(c, y, x) = 1;
-    return state;
-  }
-  bool one_start() const override { return true; }
-  // In the middle of the board.
-  Board target(const RolloutOptions&, int height, int width) const override {
-    if (height < target_.height || width < target_.width)
-      fail("picture", fmt::format("a board of {} x {}", height, width),
-           fmt::format("at least {} x {}, the picture's size", target_.height, target_.width));
-    Board board(height, width, target_.channels);
-    const int top = (height - target_.height) / 2, left = (width - target_.width) / 2;
-    for (int c = 0; c < target_.channels; ++c)
-      for (int y = 0; y < target_.height; ++y)
-        for (int x = 0; x < target_.width; ++x) board.set(top + y, left + x, c, target_.at(c, y, x));
-    return board;
-  }
-  // It is judged after its trained steps and need not last.
-  View view(const RolloutOptions& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
-
-  std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
-                            const ThreadPool& pool) const override {
-    const TrialRunner runner(model, options, pool);
-    const auto steps = static_cast<std::uint64_t>(model.rollout().steps);
-    std::vector<Trial> trials{runner.undisturbed("double", stage(model, 2), steps),
-                              runner.undisturbed("larger", stage(model, 4), 4 * steps)};
-    runner.add_damage_trials(trials, stage(model, 1), 4 * steps);
-    return trials;
-  }
-
-  // What grows from a cell does so on any board; what grows from the rim does not.
-  std::vector<std::string> demands() const override {
-    return seed_row_ < 0 ? std::vector<std::string>() : std::vector<std::string>{"double"};
-  }
-
-  void save(SafetensorsFile& file) const override {
-    file.metadata["target"] = format_pattern(target_);
-    file.metadata["goal.seed-row"] = std::to_string(seed_row_);
-    file.metadata["goal.seed-column"] = std::to_string(seed_column_);
-  }
-
- private:
-  // The picture in the middle of a larger board.
-  TrialStage stage(const LatticeModel& model, int factor) const {
-    const int h = target_.height * factor, w = target_.width * factor;
-    TrialStage stage{Board(h, w, model.channels()), target(model.rollout(), h, w)};
-    const BoardState start = model.start(h, w, 0);
-    for (int c = 0; c < model.channels(); ++c)
-      for (int y = 0; y < h; ++y)
-        for (int x = 0; x < w; ++x) stage.start.set(y, x, c, start.at(c, y, x) > 0.5f);
-    return stage;
-  }
-
-  Pattern target_;
-  int seed_row_, seed_column_;
 };
 
 // --- Given pairs of boards.
@@ -409,15 +294,6 @@ class BoardsGoal : public LatticeGoal {
   double fraction_;
 };
 
-int stored_number(const SafetensorsFile& file, const std::string& key) {
-  const std::string& text = file.meta(key);
-  char* end = nullptr;
-  const long value = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end || value < -1 || value > 1'000'000)
-    fail("load model", fmt::format("\"{}\" as {}", text, key), "a number");
-  return static_cast<int>(value);
-}
-
 std::shared_ptr<const LatticeGoal> load_rule(const SafetensorsFile& file) {
   const std::vector<std::uint8_t> next = file.octets("goal.rule");
   RuleTable rule{};
@@ -454,9 +330,6 @@ std::shared_ptr<const LatticeGoal> rule_goal(const std::string& name, const Rule
   return std::make_shared<RuleGoal>(name, rule);
 }
 std::shared_ptr<const LatticeGoal> checkerboard_goal() { return std::make_shared<CheckerboardGoal>(); }
-std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column) {
-  return std::make_shared<PictureGoal>(target, seed_row, seed_column);
-}
 std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validation_fraction) {
   return std::make_shared<BoardsGoal>(std::move(pairs), validation_fraction);
 }
@@ -469,9 +342,7 @@ std::shared_ptr<const LatticeGoal> LatticeGoal::load(const SafetensorsFile& file
   const std::string& kind = file.meta("goal");
   if (kind == "rule") return load_rule(file);
   if (kind == "checkerboard") return checkerboard_goal();
-  if (kind == "picture")
-    return picture_goal(parse_pattern(file.meta("target"), "the model's target"), stored_number(file, "goal.seed-row"),
-                        stored_number(file, "goal.seed-column"));
+  if (kind == "picture") return load_picture(file);
   if (kind == "boards") return load_boards(file);
   fail("load model", fmt::format("a goal of kind \"{}\"", kind), "rule, checkerboard, picture or boards",
        "the file was made by a newer version");

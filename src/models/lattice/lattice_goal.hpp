@@ -14,6 +14,7 @@
 #include "espalier/logic_automaton.hpp"
 #include "espalier/safetensors.hpp"
 #include "espalier/simulator.hpp"
+#include "models/lattice/kept_cell.hpp"
 
 namespace espalier {
 
@@ -87,6 +88,14 @@ class LatticeGoal {
   // Names of trials that a model without wrong bits should pass, too: the search goes on for them.
   virtual std::vector<std::string> demands() const { return {}; }
 
+  virtual bool damaged() const { return false; }  // whether these are also about damage
+  // Names of trials that finished() is there for: what is built around a cell that does all else. None: nothing is.
+  virtual std::vector<std::string> kept() const { return {}; }
+  // The cell that passes them, made of one without wrong bits.
+  virtual Netlist finished(const Netlist& cell, const RolloutOptions& /*trained*/, int /*channels*/) const {
+    return cell;
+  }
+
   virtual void save(SafetensorsFile& file) const = 0;
   static std::shared_ptr<const LatticeGoal> load(const SafetensorsFile& file);
 };
@@ -96,7 +105,8 @@ std::shared_ptr<const LatticeGoal> rule_goal(const std::string& name, const Rule
 // Squares of 2 x 2 in channel 0, out of noise in every channel.
 std::shared_ptr<const LatticeGoal> checkerboard_goal();
 // A picture grown from one living cell at (seed_row, seed_column), or from nothing where these are negative.
-std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column);
+std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column,
+                                                Keep keep = Keep::kNothing);
 // Given starts [N][H][W][C] and what they are after T steps, [N][H][W][loss channels], as 0 and 1. Where a start has
 // fewer channels than a cell, the others begin as 0.
 struct BoardPairs {

@@ -76,12 +76,13 @@ Stored read_options_1(const SafetensorsFile& file, const std::string& name) {
 // A refined cell: [gates][3], type and what it reads; and the net of each output.
 constexpr const char *kCellGates = "cell.gates", *kCellOutputs = "cell.outputs";
 
-Netlist read_cell(const SafetensorsFile& file, int channels) {
+Netlist read_cell(const SafetensorsFile& file, int trained) {
+  constexpr std::size_t kMaxChannels = 1 << 14;
   const std::vector<std::int32_t> gates = file.ints(kCellGates), outputs = file.ints(kCellOutputs);
-  Netlist cell = empty_cell(channels);
-  if (gates.size() % 3 || outputs.size() != static_cast<std::size_t>(channels))
+  if (gates.size() % 3 || outputs.size() < static_cast<std::size_t>(trained) || outputs.size() > kMaxChannels)
     fail("load model", fmt::format("a cell of {} numbers and {} outputs", gates.size(), outputs.size()),
-         fmt::format("three numbers for each gate and {} outputs", channels));
+         fmt::format("three numbers for each gate and at least {} outputs", trained));
+  Netlist cell = empty_cell(static_cast<int>(outputs.size()));
   for (std::size_t i = 0; i < gates.size(); i += 3) {
     if (gates[i] < 0 || gates[i] >= kGates) fail("load model", fmt::format("a gate of type {}", gates[i]), "0 to 15");
     cell.gates.push_back({static_cast<Gate>(gates[i]), static_cast<Net>(gates[i + 1]), static_cast<Net>(gates[i + 2])});
@@ -150,12 +151,16 @@ void LatticeModel::describe(SafetensorsFile& file) const {
 }
 
 std::unique_ptr<LatticeModel> LatticeModel::refined(Netlist cell) const {
-  if (cell_channels(cell) != channels())
-    fail("refined model", fmt::format("a cell of {} channels", cell_channels(cell)), std::to_string(channels()));
+  const int trained = automaton_.options().channels;
+  if (cell_channels(cell) < trained)
+    fail("refined model", fmt::format("a cell of {} channels", cell_channels(cell)),
+         fmt::format("at least {}", trained));
   auto model = std::make_unique<LatticeModel>(automaton_, rollout_, goal_, parameters_.values(), seed_);
   model->cell_ = std::move(cell);
   return model;
 }
+
+int LatticeModel::channels() const { return cell_ ? cell_channels(*cell_) : automaton_.options().channels; }
 
 Facts LatticeModel::facts() const {
   const GateCounts counts = count_gates(parameters_.values());

@@ -36,9 +36,10 @@ class LatticeModel : public Model {
   const std::shared_ptr<const LatticeGoal>& shared_goal() const { return goal_; }
   std::uint64_t seed() const { return seed_; }  // of the training: its validation boards are drawn from it
   bool periodic() const { return automaton_.options().boundary == Boundary::kPeriodic; }
-  int channels() const { return automaton_.options().channels; }
+  int channels() const;  // of a cell: those that were trained, or those of the refined one
 
-  // This model with another circuit in its cells: what search made of the hardened one. The weights stay those that it
+  // This model with another circuit in its cells: what search made of the hardened one, perhaps of more channels. The
+  // weights stay those that it
   // was made from; they no longer compute what the cells do.
   std::unique_ptr<LatticeModel> refined(Netlist cell) const;
   bool is_refined() const { return cell_.has_value(); }

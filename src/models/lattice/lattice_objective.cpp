@@ -7,6 +7,8 @@
 #include "espalier/error.hpp"
 #include "models/lattice/automaton_reference.hpp"
 #include "models/lattice/refine_model.hpp"
+#include "models/lattice/soften_cell.hpp"
+#include "models/lattice/trials.hpp"
 
 namespace espalier {
 namespace {
@@ -76,22 +78,39 @@ Fields fields_of(LatticeOptions& o) {
   f.append(fields_of(o.recipe));
   f.add("refine", o.refine, "mutants of the best circuit to try when training has not solved the task; 0 = none", 0,
         1e15);
+  f.add("refine-every", o.refine_every,
+        "steps between searches of a fifth of these mutants while training; 0 = only at its end", 0, 1e9);
+  f.add("trials", o.trials, "a solved model has also passed the trials that its goal demands (larger boards, damage)");
   f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
   return f;
 }
 
-LatticeObjective::LatticeObjective(LatticeOptions options, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed)
-    : options_([&] {
-        goal->fit(options.rollout, options.automaton.channels);
-        check_rollout(options.rollout, options.automaton.channels);  // before data take time and memory
-        return std::move(options);
-      }()),
+LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, const LatticeGoal& goal,
+                                                     std::uint64_t seed, const LatticeModel* from) {
+  if (from) options.automaton = from->automaton().options();
+  goal.fit(options.rollout, options.automaton.channels);
+  check_rollout(options.rollout, options.automaton.channels);  // before data take time and memory
+  if (!from) return {options, Automaton(options.automaton, seed), {}};
+  const auto trained = from->parameters().values();
+  if (!from->is_refined()) return {options, from->automaton(), {trained.begin(), trained.end()}};
+  SoftCell soft = soften_cell(from->quick_cell(), options.automaton, options.recipe.start_logit, seed);
+  options.automaton = soft.automaton.options();
+  return {options, std::move(soft.automaton), std::move(soft.logits)};
+}
+
+LatticeObjective::LatticeObjective(LatticeOptions options, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed,
+                                   const LatticeModel* from)
+    : LatticeObjective(make_start(std::move(options), *goal, seed, from), goal, seed) {}
+
+LatticeObjective::LatticeObjective(Start start, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed)
+    : options_(std::move(start.options)),
       goal_(std::move(goal)),
       seed_(seed),
       data_(goal_->data(options_.rollout, options_.automaton.channels, seed)),
-      automaton_(options_.automaton, seed),
+      automaton_(std::move(start.automaton)),
       rollout_(automaton_, options_.rollout) {
   automaton_.add_parameters(parameters_, options_.recipe.start_logit);
+  if (!start.logits.empty()) std::ranges::copy(start.logits, parameters_.values().begin());
   const RolloutOptions& r = options_.rollout;
   const std::size_t cells = static_cast<std::size_t>(r.batch) * r.height * r.width;
   initial_.resize(cells * options_.automaton.channels);
@@ -111,6 +130,11 @@ void LatticeObjective::begin_step(std::uint64_t step, double progress, double la
   choice_.straight = progress >= r.straight_from;
   choice_.seed = seed_;
   choice_.step = static_cast<std::uint32_t>(step);
+}
+
+// At its full rate the straight-through end has turned one wrong bit into hundreds within a few dozen steps.
+bool LatticeObjective::astray(double progress, const Evaluation& last, const Evaluation& best) const {
+  return progress >= options_.recipe.straight_from && last.loss > 2 * best.loss + 1;
 }
 
 double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
@@ -152,46 +176,86 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
   return loss;
 }
 
-Evaluation LatticeObjective::judge(const Netlist& cell, const ThreadPool& pool) const {
+Evaluation LatticeObjective::judge(const Netlist& cell, const LatticeData& data, const ThreadPool& pool) const {
   const BitScore score =
-      validate(cell, data_, options_.rollout.steps, options_.automaton.boundary == Boundary::kPeriodic,
+      validate(cell, data, options_.rollout.steps, options_.automaton.boundary == Boundary::kPeriodic,
                validation_fire_ ? &*validation_fire_ : nullptr, pool);
   return {score.fraction, score.all, score.wrong_per_board};
 }
 
+// A trial that fails weighs less than any wrong bit, and keeps a model from being solved.
+void LatticeObjective::judge_trials(Evaluation& evaluation, const LatticeModel& model, const ThreadPool& pool) const {
+  constexpr double kTrialLoss = 1e-3;
+  if (!evaluation.solved || !options_.trials) return;
+  std::vector<std::string> names = goal_->demands(), kept = goal_->kept();
+  if (model.is_refined()) names.insert(names.end(), kept.begin(), kept.end());  // they are built in the end
+  const std::size_t failed = failed_trials(model, names, pool);
+  evaluation.solved = failed == 0;
+  evaluation.loss += kTrialLoss * static_cast<double>(failed);
+}
+
 Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
   const Netlist cell = harden_folded(automaton_, parameters_.values());
-  Evaluation result = judge(cell, pool);
+  Evaluation result = judge(cell, data_, pool);
+  if (result.solved && options_.trials && !goal_->demands().empty())
+    judge_trials(result, LatticeModel(automaton_, options_.rollout, goal_, parameters_.values(), seed_), pool);
   const GateCounts counts = count_gates(parameters_.values());
   result.extra = {{"active_gates", static_cast<double>(counts.active)},
-                  {"live_gates", static_cast<double>(live_gates(cell))}};
+                  {"live_gates", static_cast<double>(live_gates(cell))},
+                  {"gate_entropy", mean_entropy(parameters_.values())}};
   return result;
 }
 
+constexpr std::uint64_t kMutantsPerStep = 400;  // that take about as long as an optimizer step
+constexpr std::uint64_t kShorter = 5;           // a search in the midst of training
+
 class LatticeObjective::Search : public Refinement {
  public:
-  Search(const LatticeObjective& objective, const LatticeModel& best, const ThreadPool& pool)
+  Search(const LatticeObjective& objective, const LatticeModel& best, std::uint64_t round, const ThreadPool& pool)
       : objective_(objective),
-        refiner_(best, {.seed = objective.seed_, .evaluations = objective.options_.refine}, pool) {}
+        options_{.seed = objective.seed_ + (round << 32),
+                 .evaluations = round ? objective.options_.refine / kShorter : objective.options_.refine},
+        refiner_(best, options_, pool, {}, objective.options_.trials) {}
+  SearchProgress progress() const override {
+    const SearchState& s = refiner_.search().state();
+    return {s.evaluations, options_.evaluations,
+            static_cast<double>(s.best_score.wrong) / static_cast<double>(refiner_.boards()), s.best_score.size.gates};
+  }
   bool step(const ThreadPool& pool) override {
     if (refiner_.search().ended()) return false;
     refiner_.search().step(pool);
     return true;
   }
-  std::unique_ptr<Model> model() const override { return refiner_.best(); }
+  std::unique_ptr<Model> model(const ThreadPool& pool) const override { return refiner_.best(pool); }
   Evaluation evaluate(const ThreadPool& pool) const override {
-    return objective_.judge(refiner_.best()->quick_cell(), pool);
+    const std::unique_ptr<LatticeModel> best = refiner_.best(pool);
+    const RolloutOptions& rollout = objective_.options_.rollout;
+    Evaluation result =
+        objective_.judge(best->quick_cell(), objective_.goal_->data(rollout, best->channels(), objective_.seed_), pool);
+    objective_.judge_trials(result, *best, pool);
+    return result;
   }
-  std::map<std::string, std::string> notes() const override { return refiner_.notes(); }
+  std::map<std::string, std::string> notes() const override {
+    ModelNotes notes = refiner_.notes();
+    notes["refined.seed"] = std::to_string(objective_.seed_);
+    return notes;
+  }
 
  private:
   const LatticeObjective& objective_;
+  SearchOptions options_;
   ModelRefiner refiner_;
 };
 
-std::unique_ptr<Refinement> LatticeObjective::refine(const Model& best, const ThreadPool& pool) const {
-  if (!options_.refine) return nullptr;
-  return std::make_unique<Search>(*this, dynamic_cast<const LatticeModel&>(best), pool);
+std::unique_ptr<Refinement> LatticeObjective::refine(const Model& best, std::uint64_t round,
+                                                     const ThreadPool& pool) const {
+  if (!options_.refine && !unfinished()) return nullptr;
+  return std::make_unique<Search>(*this, dynamic_cast<const LatticeModel&>(best), round, pool);
+}
+
+std::uint64_t LatticeObjective::refine_work(std::uint64_t steps) const {
+  const std::uint64_t rounds = refine_every() && steps ? (steps - 1) / refine_every() : 0;
+  return (options_.refine + rounds * (options_.refine / kShorter)) / kMutantsPerStep;
 }
 
 std::unique_ptr<Model> LatticeObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {

@@ -30,20 +30,29 @@ struct LatticeOptions {
   RolloutOptions rollout;
   LatticeRecipe recipe;
   std::uint64_t refine = 1'000'000;  // mutants of the best circuit that are tried when training has not solved the task
+  std::uint64_t refine_every = 0;    // steps between shorter searches while it trains; 0: none
+  bool trials = true;                // solved means that the goal's trials are passed, too
   bool reference = false;            // the plain sequential code instead of the fast one
 };
 Fields fields_of(LatticeOptions& options);
 
 class LatticeObjective : public Objective {
  public:
-  LatticeObjective(LatticeOptions options, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed);
+  // `from`: a model whose gates and wires are the start, soft again where a search made its circuit. The shape of the
+  // cell is then that model's.
+  LatticeObjective(LatticeOptions options, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed,
+                   const LatticeModel* from = nullptr);
 
   Parameters& parameters() override { return parameters_; }
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const ThreadPool& pool) override;
   void begin_step(std::uint64_t step, double progress, double last_loss) override;
+  bool astray(double progress, const Evaluation& last, const Evaluation& best) const override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
-  std::unique_ptr<Refinement> refine(const Model& best, const ThreadPool& pool) const override;
+  std::unique_ptr<Refinement> refine(const Model& best, std::uint64_t round, const ThreadPool& pool) const override;
+  std::uint64_t refine_every() const override { return options_.refine ? options_.refine_every : 0; }
+  std::uint64_t refine_work(std::uint64_t steps) const override;
+  bool unfinished() const override { return !goal_->kept().empty(); }
   Facts report(const Model& best, const ThreadPool& pool) const override;
 
   const Automaton& automaton() const { return automaton_; }
@@ -51,8 +60,17 @@ class LatticeObjective : public Objective {
   const LatticeData& data() const { return data_; }
 
  private:
+  struct Start {
+    LatticeOptions options;
+    Automaton automaton;
+    std::vector<float> logits;  // empty: wires
+  };
+  LatticeObjective(Start start, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed);
+  static Start make_start(LatticeOptions options, const LatticeGoal& goal, std::uint64_t seed,
+                          const LatticeModel* from);
   class Search;
-  Evaluation judge(const Netlist& cell, const ThreadPool& pool) const;
+  Evaluation judge(const Netlist& cell, const LatticeData& data, const ThreadPool& pool) const;
+  void judge_trials(Evaluation& evaluation, const LatticeModel& model, const ThreadPool& pool) const;
   double accumulate_reference(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases);
 
   LatticeOptions options_;

@@ -155,6 +155,9 @@ std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, int height, int
            fmt::format("a whole board of {} channels", model.channels()));
     return s;
   };
+  if (soft && model.channels() != model.automaton().options().channels)
+    fail("soft run", fmt::format("a circuit of {} channels", model.channels()), "one as it was trained",
+         "what was built around a cell has no soft gates");
   if (soft) return std::make_unique<SoftStepper>(model, checked({0, height}), options);
   return std::make_unique<HardStepper>(model, height, width, checked, options);
 }

@@ -8,6 +8,7 @@
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
 #include "models/lattice/repair_cell.hpp"
+#include "models/lattice/trials.hpp"
 
 namespace espalier {
 namespace {
@@ -55,7 +56,7 @@ std::string fingerprint(const LatticeModel& model) {
 }  // namespace
 
 ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& options, const ThreadPool& pool,
-                           const LaneOptions& lanes)
+                           const LaneOptions& lanes, bool demands)
     : model_(model), options_(options) {
   const Netlist cell = model.quick_cell();
   channels_ = needed_channels(cell, model.goal().loss_channels(), kSpareChannels);
@@ -65,14 +66,10 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
     score_ = std::make_unique<TableScore>(neighbourhood_table(rollout->shape(), rollout->examples()), lanes);
   } else {
     boards_ = rollout->boards();
-    const std::vector<std::string> demands = model.goal().demands();
-    if (!demands.empty())
-      rollout->set_flaws([this, demands](const Netlist& circuit, const ThreadPool& p) {
-        const auto whole = model_.refined(widen_cell(circuit, channels_, model_.channels()));
-        std::size_t failed = 0;
-        for (const Trial& trial : model_.goal().trials(*whole, {.reset_steps = 1}, p))
-          failed += !trial.exact && std::ranges::find(demands, trial.name) != demands.end();
-        return failed;
+    if (demands && !model.goal().demands().empty())
+      rollout->set_flaws([this](const Netlist& circuit, const ThreadPool& p) {
+        return failed_trials(*model_.refined(widen_cell(circuit, channels_, model_.channels())),
+                             model_.goal().demands(), p);
       });
     score_ = std::move(rollout);
   }
@@ -80,8 +77,10 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
   before_ = search_->state().best_score;
 }
 
-std::unique_ptr<LatticeModel> ModelRefiner::best() const {
-  return model_.refined(widen_cell(search_->state().best, channels_, model_.channels()));
+std::unique_ptr<LatticeModel> ModelRefiner::best(const ThreadPool& pool) const {
+  auto model = model_.refined(widen_cell(search_->state().best, channels_, model_.channels()));
+  if (search_->state().best_score.wrong || failed_trials(*model, model_.goal().kept(), pool) == 0) return model;
+  return model->refined(model_.goal().finished(model->raw_cell(), model_.rollout(), model_.channels()));
 }
 
 ModelNotes ModelRefiner::notes() const {

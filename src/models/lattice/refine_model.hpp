@@ -11,15 +11,15 @@ namespace espalier {
 class ModelRefiner {
  public:
   ModelRefiner(const LatticeModel& model, const SearchOptions& options, const ThreadPool& pool,
-               const LaneOptions& lanes = {});
+               const LaneOptions& lanes = {}, bool demands = true);
 
   CircuitSearch& search() { return *search_; }
   const CircuitSearch& search() const { return *search_; }
   const SearchScore& before() const { return before_; }
   // Boards that decide; wrong bits are counted over all of them. Of a single step, neighbourhoods count once each.
   std::size_t boards() const { return boards_; }
-  // The best so far, as a model.
-  std::unique_ptr<LatticeModel> best() const;
+  // The best so far, as a model; finished if no bit is wrong and its goal has something to be built.
+  std::unique_ptr<LatticeModel> best(const ThreadPool& pool = calling_thread()) const;
   // What its file says of its making, beside where it came from.
   ModelNotes notes() const;
 

@@ -62,11 +62,16 @@ class LaneBoards {
     present_ ^= 1;
   }
 
-  void count_wrong(const std::uint8_t* target, LaneCounter& counter) const {
+  void count_wrong(const std::uint8_t* target, const RolloutExamples::Damage& unjudged, LaneCounter& counter) const {
     for (std::size_t c = 0; c < shape_.judged; ++c)
       for (std::size_t y = 0; y < shape_.height; ++y)
-        for (std::size_t x = 0; x < shape_.width; ++x)
-          counter.add(boards_[present_].data() + at(c, y, x), *target++ != 0);
+        for (std::size_t x = 0; x < shape_.width; ++x, ++target)
+          if (!unjudged.hides(y, x)) counter.add(boards_[present_].data() + at(c, y, x), *target != 0);
+  }
+
+  void clear(const RolloutExamples::Damage& d) {
+    for (std::size_t c = 0; c < shape_.channels; ++c)
+      for (std::size_t y = d.top; y < d.top + d.height; ++y) std::fill_n(now() + at(c, y, d.left), words_ * d.width, 0);
   }
 
  private:
@@ -105,10 +110,16 @@ void score_lanes(const RolloutShape& shape, const RolloutExamples& examples, con
     LaneEngine engine(parent, group, first, places, options);
     LaneCounter counter(words);
     for (std::size_t n = 0; n < examples.count; ++n) {
+      const RolloutExamples::Damage damage =
+          examples.damage.empty() ? RolloutExamples::Damage{.steps = shape.steps} : examples.damage[n];
       boards.start(&examples.start[n * shape.channels * shape.cells()]);
-      for (std::size_t t = 0; t < shape.steps; ++t)
+      for (std::size_t t = 0; t < damage.steps; ++t) {
+        if (t < damage.until) boards.clear(damage);
         boards.step(engine, examples.fire.empty() ? nullptr : &examples.fire[(n * shape.steps + t) * shape.cells()]);
-      boards.count_wrong(&examples.target[n * shape.judged * shape.cells()], counter);
+      }
+      const bool hidden = damage.until >= damage.steps;
+      boards.count_wrong(&examples.target[n * shape.judged * shape.cells()],
+                         hidden ? damage : RolloutExamples::Damage{}, counter);
     }
     for (std::size_t lane = 0; lane < 64 * words; ++lane) wrong[64 * first + lane] = counter.count(lane);
   }
@@ -196,9 +207,10 @@ RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollou
             channels_.size(),     size(goal.loss_channels()), periodic};
   constexpr std::size_t kFewBoards = 8;
   fill_validation();
+  damaged_ = goal.damaged() && rollout.fire_rate >= 1;
   sampled_ = rollout.fire_rate < 1 || (data_.validation.boards() > kFewBoards && rollout.steps > 1);
   if (sampled_) {
-    draw_sample(0);
+    draw_sample(0, false);
     return;
   }
   examples_.count = data_.validation.boards();
@@ -213,7 +225,7 @@ RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollou
   }
 }
 
-void RolloutScore::draw_sample(std::uint64_t generation) {
+void RolloutScore::draw_sample(std::uint64_t generation, bool flawed) {
   if (!sampled_) return;
   const std::size_t batch = static_cast<std::size_t>(rollout_.batch), cells = shape_.cells();
   const std::size_t draws = (kSampleBoards + batch - 1) / batch, all = static_cast<std::size_t>(all_channels_);
@@ -228,10 +240,28 @@ void RolloutScore::draw_sample(std::uint64_t generation) {
           examples_.start.push_back(initial[(n * all + static_cast<std::size_t>(c)) * cells + i] > 0.5f);
     for (const float v : target) examples_.target.push_back(v > 0.5f);
   }
+  if (flawed && damaged_) draw_damage(generation);
   if (rollout_.fire_rate >= 1) return;
   const Random random(seed_, Purpose::kFire, static_cast<std::uint32_t>(kSampleBatch + generation));
   examples_.fire.resize(examples_.count * shape_.steps * cells);
   for (std::size_t i = 0; i < examples_.fire.size(); ++i) examples_.fire[i] = random.uniform(i) < rollout_.fire_rate;
+}
+
+// Half of the boards have a dead square of up to half their side, and time to go round it or to heal.
+void RolloutScore::draw_damage(std::uint64_t generation) {
+  const Random random(seed_, Purpose::kDamage, static_cast<std::uint32_t>(generation));
+  const std::size_t most = std::min(shape_.height, shape_.width) / 2;
+  for (std::size_t n = 0; n < examples_.count; ++n) {
+    RolloutExamples::Damage& d = examples_.damage.emplace_back();
+    d.steps = shape_.steps;
+    if (n % 2 || most < 2) continue;
+    d.steps = 2 * shape_.steps;
+    d.height = d.width = 2 + random.choice(4 * n, most - 1);
+    d.top = random.choice(4 * n + 1, shape_.height - d.height + 1);
+    d.left = random.choice(4 * n + 2, shape_.width - d.width + 1);
+    d.until = n % 4 ? shape_.steps : d.steps;
+    if (n % 4) d.steps = d.until + 2 * d.height;  // the time that the trial gives it
+  }
 }
 
 void RolloutScore::score(const Netlist& parent, const MutantGroup& group, std::uint32_t,

@@ -19,6 +19,12 @@ struct RolloutExamples {
   std::vector<std::uint8_t> start;   // [board][channel][y][x]
   std::vector<std::uint8_t> target;  // [board][judged channel][y][x]
   std::vector<std::uint8_t> fire;    // [board][step][y][x], which cells take their new state; empty: all
+  // Cells that are 0 before step `until`, and how long the board runs; empty: none, and as long as the shape says.
+  struct Damage {
+    std::size_t top = 0, left = 0, height = 0, width = 0, until = 0, steps = 0;
+    bool hides(std::size_t y, std::size_t x) const { return y - top < height && x - left < width; }
+  };
+  std::vector<Damage> damage;  // [board]
 };
 
 struct RolloutShape {
@@ -47,7 +53,7 @@ class RolloutScore : public LaneScore {
                std::uint64_t seed, std::vector<int> channels, const LaneOptions& options = {});
   CircuitKind kind() const override { return {shape_.judged, shape_.channels}; }
   bool sampled() const override { return sampled_; }
-  void draw_sample(std::uint64_t generation) override;
+  void draw_sample(std::uint64_t generation, bool flawed) override;
   void score(const Netlist& parent, const MutantGroup& group, std::uint32_t slack,
              std::span<std::uint32_t, kLanes> wrong) const override;
   std::optional<Netlist> repair(const Netlist& circuit, std::uint64_t seed) const override;
@@ -65,6 +71,7 @@ class RolloutScore : public LaneScore {
 
  private:
   void fill_validation();
+  void draw_damage(std::uint64_t generation);
 
   RolloutOptions rollout_;
   int all_channels_;
@@ -73,7 +80,7 @@ class RolloutScore : public LaneScore {
   LaneOptions options_;
   LatticeData data_;
   RolloutShape shape_;
-  bool sampled_;
+  bool sampled_, damaged_;  // damaged: trials of damage are among the flaws
   Flaws flaws_;
   RolloutExamples examples_;  // of the generation, or all
   BoardBatch validation_;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/ranks.hpp"
+#include "espalier/random.hpp"
 #include "models/lattice/lattice_model.hpp"
 
 namespace espalier {
@@ -90,6 +91,93 @@ void TrialRunner::add_damage_trials(std::vector<Trial>& trials, const TrialStage
           stage, options_.reset_steps, reset));
 }
 
+namespace {
+
+struct Count {
+  std::int64_t right = 0, total = 0;
+  void add(const Board& board, const Board& target) {
+    for (int c = 0; c < target.channels(); ++c)
+      for (std::size_t y = 0; y < target.height(); ++y)
+        for (std::size_t x = 0; x < target.width(); ++x, ++total) right += board.get(y, x, c) == target.get(y, x, c);
+  }
+  Trial trial(std::string name, std::string description) const {
+    return {std::move(name), std::move(description), static_cast<double>(right) / static_cast<double>(total),
+            right == total};
+  }
+};
+
+constexpr std::uint64_t kLongSteps = 10'000;
+
+}  // namespace
+
+Trial TrialRunner::stays(const TrialStage& stage, std::uint64_t steps) const {
+  Simulator simulator(cell_, stage.start.height(), stage.start.width(), {.periodic = model_.periodic()});
+  Board board = stage.start, before = board;
+  simulator.run(board, steps, pool_);
+  Count count;
+  count.add(board, stage.target);
+  for (std::uint64_t t = steps; t < kLongSteps; ++t) {
+    before = board;
+    simulator.run(board, 1, pool_);
+    count.add(board, stage.target);
+    if (t >= 3 * steps && board == before) break;  // it does not change any more
+  }
+  return count.trial("stays", fmt::format("every step from {} to {}", steps, kLongSteps));
+}
+
+Trial TrialRunner::heals(const TrialStage& stage, std::uint64_t steps) const {
+  constexpr std::uint64_t kDamages = 64;
+  const std::size_t H = stage.start.height(), W = stage.start.width();
+  Simulator simulator(cell_, H, W, {.periodic = model_.periodic()});
+  const std::uint64_t time = 2 * (H + W) + 2 * steps;
+  Board whole = stage.start;
+  simulator.run(whole, 2 * steps, pool_);
+  Count count;
+  const Random random(options_.seed, Purpose::kDamage);
+  std::uint64_t draw = 0;
+  for (std::uint64_t k = 0; k < kDamages; ++k) {
+    Board board = whole;
+    if (k == 1) simulator.run(board, steps + 3, pool_);  // a moment like any other
+    if (k % 2 == 0) {                                    // a rectangle somewhere
+      const std::size_t h = 1 + random.choice(draw++, H),
+                        w = 1 + random.choice(draw++, std::max<std::size_t>(1, H * W / 4 / h));
+      const std::size_t top = random.choice(draw++, H), left = random.choice(draw++, W);
+      for (std::size_t y = 0; y < h; ++y)
+        for (std::size_t x = 0; x < std::min(w, W); ++x) board.clear_rectangle((top + y) % H, (left + x) % W, 1, 1);
+    } else {  // cells here and there
+      for (std::size_t n = 1 + random.choice(draw++, H * W / 4); n > 0; --n)
+        board.clear_rectangle(random.choice(draw, H), random.choice(draw + 1, W), 1, 1), draw += 2;
+    }
+    if (k % 4 == 3) {  // and once more while it heals
+      simulator.run(board, 1 + random.choice(draw++, time / 2), pool_);
+      board.clear_rectangle(H / 4, W / 4, H / 2, W / 2);
+    }
+    simulator.run(board, time, pool_);
+    count.add(board, stage.target);
+  }
+  return count.trial(
+      "heals", fmt::format("{} kinds of damage to at most a quarter of the cells; after {} steps", kDamages, time));
+}
+
+Trial TrialRunner::stays_asynchronous(const TrialStage& stage, std::uint64_t steps) const {
+  SimulatorOptions options;
+  options.periodic = model_.periodic();
+  options.seed = options_.seed;
+  options.fire_rate = kTrialFireRate;
+  Simulator simulator(cell_, stage.start.height(), stage.start.width(), options);
+  Board board = stage.start;
+  const std::uint64_t first = 12 * steps, last = 24 * steps;
+  simulator.run(board, first, pool_);
+  Count count;
+  count.add(board, stage.target);
+  for (std::uint64_t t = first; t < last; ++t) {
+    simulator.run(board, 1, pool_);
+    count.add(board, stage.target);
+  }
+  return count.trial("stays, asynchronous", fmt::format("cells update with probability {}; every step from {} to {}",
+                                                        kTrialFireRate, first, last));
+}
+
 BitScore validate(const Netlist& cell, const LatticeData& data, int steps, bool periodic, const BoardBatch* fire,
                   const ThreadPool& pool) {
   BoardBatch boards = data.validation;
@@ -98,6 +186,14 @@ BitScore validate(const Netlist& cell, const LatticeData& data, int steps, bool 
   const auto count = static_cast<double>(boards.boards());
   const double bits = count * static_cast<double>(boards.height() * boards.width()) * data.validation_target.channels();
   return {1 - wrong / bits, wrong / count, wrong == 0};
+}
+
+std::size_t failed_trials(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool) {
+  std::size_t failed = 0;
+  if (names.empty()) return failed;
+  for (const Trial& trial : model.goal().trials(model, {.reset_steps = 1}, pool))
+    failed += !trial.exact && std::ranges::find(names, trial.name) != names.end();
+  return failed;
 }
 
 std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options, const ThreadPool& pool) {

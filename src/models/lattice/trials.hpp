@@ -26,6 +26,12 @@ class TrialRunner {
   Trial run(std::string name, std::string description, const TrialStage& stage, std::uint64_t steps,
             SimulatorOptions simulate, const DeadRectangle* unjudged = nullptr) const;
   Trial undisturbed(std::string name, const TrialStage& stage, std::uint64_t steps) const;
+  // What keeps a picture: right at every step from `steps` to 10,000, or to where the whole board repeats itself;
+  Trial stays(const TrialStage& stage, std::uint64_t steps) const;
+  // right again after each of many kinds of damage to at most a quarter of the board, cells set to 0 in every channel;
+  Trial heals(const TrialStage& stage, std::uint64_t steps) const;
+  // right at every step once slow cells have had their time.
+  Trial stays_asynchronous(const TrialStage& stage, std::uint64_t steps) const;
   // The published trials of damage: a dead square, healing, asynchronous updates, resets at every step.
   void add_damage_trials(std::vector<Trial>& trials, const TrialStage& stage, std::uint64_t steps) const;
 
@@ -35,5 +41,8 @@ class TrialRunner {
   const ThreadPool& pool_;
   Netlist cell_;
 };
+
+// How many of these trials of its goal a model fails.
+std::size_t failed_trials(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool);
 
 }  // namespace espalier

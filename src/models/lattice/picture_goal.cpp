@@ -1,0 +1,170 @@
+// A picture grown from one living cell or from nothing; shown at the last step, or kept from there on.
+#include <algorithm>
+#include <array>
+
+#include "models/lattice/goal_checks.hpp"
+#include "models/lattice/kept_cell.hpp"
+#include "models/lattice/lattice_model.hpp"
+#include "models/lattice/rollout_score.hpp"
+#include "models/lattice/trials.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::array<const char*, 4> kKeepNames{"nothing", "persist", "heal", "async"};
+
+class PictureGoal : public LatticeGoal {
+ public:
+  PictureGoal(const Pattern& target, int seed_row, int seed_column, Keep keep)
+      : target_(target), seed_row_(seed_row), seed_column_(seed_column), keep_(keep) {}
+  std::string kind() const override { return "picture"; }
+  std::string name() const override { return fmt::format("picture of {} x {}", target_.height, target_.width); }
+  int loss_channels() const override { return target_.channels; }
+
+  void fit(RolloutOptions& r, int channels) const override {
+    if (r.height == 0) r.height = target_.height;
+    if (r.width == 0) r.width = target_.width;
+    check_size("picture", r, target_.height, target_.width);
+    check_channels("picture", channels, target_.channels);
+    if (seed_row_ >= r.height || seed_column_ >= r.width)
+      fail("picture", fmt::format("a seed at ({}, {})", seed_row_, seed_column_),
+           fmt::format("a cell of the {} x {} grid, or -1 for none", r.height, r.width));
+    if ((seed_row_ < 0) != (seed_column_ < 0))
+      fail("picture", fmt::format("a seed at ({}, {})", seed_row_, seed_column_),
+           "both a row and a column, or -1 for both");
+    if (keep_ == Keep::kAsync && seed_row_ < 0)
+      fail("picture", "asynchronous growth out of nothing", "a seed, which tells cells apart",
+           "give a row and a column of a seed, and a periodic boundary");
+  }
+
+  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t) const override {
+    LatticeData data{BoardBatch(1, r.height, r.width, channels), BoardBatch(1, r.height, r.width, target_.channels)};
+    for (int y = 0; y < r.height; ++y)
+      for (int x = 0; x < r.width; ++x) {
+        for (int c = 0; c < channels; ++c) data.validation.set(0, y, x, c, y == seed_row_ && x == seed_column_);
+        for (int c = 0; c < target_.channels; ++c) data.validation_target.set(0, y, x, c, target_.at(c, y, x));
+      }
+    const std::size_t cells = static_cast<std::size_t>(r.height) * r.width;
+    data.draw = [r, cells, row = seed_row_, column = seed_column_, bits = target_.bits](
+                    std::uint64_t, std::span<float> initial, std::span<float> target) {
+      for (std::size_t i = 0; i < initial.size(); ++i) {
+        const auto cell = static_cast<int>(i % cells);
+        initial[i] = cell / r.width == row && cell % r.width == column ? 1.0f : 0.0f;
+      }
+      for (std::size_t i = 0; i < target.size(); ++i) target[i] = bits[i % bits.size()];
+    };
+    return data;
+  }
+
+  // The living cell in the same place relative to the middle as in training.
+  BoardState start(const RolloutOptions& trained, int channels, int height, int width, std::uint64_t,
+                   RowRange rows) const override {
+    BoardState state(channels, rows.count, width);
+    const int y = seed_row_ + (height - trained.height) / 2 - rows.first;
+    const int x = seed_column_ + (width - trained.width) / 2;
+    if (seed_row_ >= 0 && y >= 0 && y < rows.count && x >= 0 && x < width)
+      for (int c = 0; c < channels; ++c) state.at(c, y, x) = 1;
+    return state;
+  }
+  bool one_start() const override { return true; }
+  // In the middle of the board.
+  Board target(const RolloutOptions&, int height, int width) const override {
+    if (height < target_.height || width < target_.width)
+      fail("picture", fmt::format("a board of {} x {}", height, width),
+           fmt::format("at least {} x {}, the picture's size", target_.height, target_.width));
+    Board board(height, width, target_.channels);
+    const int top = (height - target_.height) / 2, left = (width - target_.width) / 2;
+    for (int c = 0; c < target_.channels; ++c)
+      for (int y = 0; y < target_.height; ++y)
+        for (int x = 0; x < target_.width; ++x) board.set(top + y, left + x, c, target_.at(c, y, x));
+    return board;
+  }
+  // It is judged after its trained steps and need not last.
+  View view(const RolloutOptions& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
+
+  std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
+                            const ThreadPool& pool) const override {
+    const TrialRunner runner(model, options, pool);
+    const auto steps = static_cast<std::uint64_t>(model.rollout().steps);
+    std::vector<Trial> trials{runner.undisturbed("double", stage(model, 2), steps),
+                              runner.undisturbed("larger", stage(model, 4), 4 * steps)};
+    if (keep_ != Keep::kNothing) trials.push_back(runner.stays(stage(model, 1), steps));
+    if (keep_ == Keep::kHeal) trials.push_back(runner.heals(stage(model, 1), steps));
+    if (keep_ == Keep::kAsync) trials.push_back(runner.stays_asynchronous(stage(model, 1), steps));
+    runner.add_damage_trials(trials, stage(model, 1), 4 * steps);
+    return trials;
+  }
+
+  // What grows from a cell does so on any board; what grows from the rim does not. A cell that knows its place on one
+  // board is not asked for it.
+  std::vector<std::string> demands() const override {
+    return seed_row_ < 0 || keep_ == Keep::kHeal ? std::vector<std::string>() : std::vector<std::string>{"double"};
+  }
+  std::vector<std::string> kept() const override {
+    switch (keep_) {
+      case Keep::kNothing: return {};
+      case Keep::kPersist: return {"stays"};
+      case Keep::kHeal: return {"stays", "heals"};
+      case Keep::kAsync: return {"stays", "stays, asynchronous"};
+    }
+    return {};
+  }
+  Netlist finished(const Netlist& cell, const RolloutOptions& trained, int channels) const override {
+    const std::vector<int> needed = needed_channels(cell, loss_channels(), 0);
+    return kept_cell(narrow_cell(cell, needed), {keep_, trained.steps, trained.height, trained.width, seed_row_ >= 0},
+                     channels);
+  }
+
+  void save(SafetensorsFile& file) const override {
+    file.metadata["target"] = format_pattern(target_);
+    file.metadata["goal.seed-row"] = std::to_string(seed_row_);
+    file.metadata["goal.seed-column"] = std::to_string(seed_column_);
+    if (keep_ != Keep::kNothing) file.metadata["goal.keep"] = kKeepNames[static_cast<std::size_t>(keep_)];
+  }
+
+ private:
+  // The picture in the middle of a larger board.
+  TrialStage stage(const LatticeModel& model, int factor) const {
+    const int h = target_.height * factor, w = target_.width * factor;
+    TrialStage stage{Board(h, w, model.channels()), target(model.rollout(), h, w)};
+    const BoardState start = model.start(h, w, 0);
+    for (int c = 0; c < model.channels(); ++c)
+      for (int y = 0; y < h; ++y)
+        for (int x = 0; x < w; ++x) stage.start.set(y, x, c, start.at(c, y, x) > 0.5f);
+    return stage;
+  }
+
+  Pattern target_;
+  int seed_row_, seed_column_;
+  Keep keep_;
+};
+
+int stored_number(const SafetensorsFile& file, const std::string& key) {
+  const std::string& text = file.meta(key);
+  char* end = nullptr;
+  const long value = std::strtol(text.c_str(), &end, 10);
+  if (text.empty() || *end || value < -1 || value > 1'000'000)
+    fail("load model", fmt::format("\"{}\" as {}", text, key), "a number");
+  return static_cast<int>(value);
+}
+
+}  // namespace
+
+std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column, Keep keep) {
+  return std::make_shared<PictureGoal>(target, seed_row, seed_column, keep);
+}
+
+std::shared_ptr<const LatticeGoal> load_picture(const SafetensorsFile& file) {
+  Keep keep = Keep::kNothing;
+  if (const auto found = file.metadata.find("goal.keep"); found != file.metadata.end()) {
+    const auto name = std::ranges::find_if(kKeepNames, [&](const char* n) { return found->second == n; });
+    if (name == kKeepNames.end())
+      fail("load model", fmt::format("a picture with \"{}\" as goal.keep", found->second), "persist, heal or async",
+           "the file was made by a newer version");
+    keep = static_cast<Keep>(name - kKeepNames.begin());
+  }
+  return picture_goal(parse_pattern(file.meta("target"), "the model's target"), stored_number(file, "goal.seed-row"),
+                      stored_number(file, "goal.seed-column"), keep);
+}
+
+}  // namespace espalier
