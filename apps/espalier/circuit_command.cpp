@@ -19,6 +19,7 @@ struct Options {
   std::uint64_t search = 0;
   int lut = 0;
   bool json = false, with_abc = false, from_start = false;
+  CircuitGoal goal = CircuitGoal::kGates;
 };
 
 struct Counted {
@@ -159,6 +160,8 @@ Command circuit_command() {
   const auto f = std::make_shared<Options>();
   Command command{"circuit", "simplify a trained circuit and count its gates"};
   command.arguments = {{"model", &f->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"}};
+  command.options.add("for", f->goal, "what is to be small; an XOR is one gate or three ands",
+                      {kCircuitGoalNames.begin(), kCircuitGoalNames.end()});
   command.options.add("search", f->search, "mutants to try for fewer gates; the result is proved", 0, 1e12);
   command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
   command.options.add("from-start", f->from_start,
@@ -174,6 +177,7 @@ Command circuit_command() {
     const Netlist& raw = loaded.netlist;
     SimplifyOptions options;
     options.with_abc = f->with_abc;
+    options.goal = f->goal;
     options.search = f->search;
     if (f->lut == 1) throw UsageError("--lut", "got 1, expected 2 to 6");
     if (f->from_start && !loaded.model) throw UsageError("--from-start", "got a netlist, expected a model with a task");

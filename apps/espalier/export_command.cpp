@@ -18,6 +18,7 @@ struct Options {
   std::uint64_t search = 0;
   int steps = 0;
   bool raw = false, with_abc = false, across_steps = false, from_start = false, json = false;
+  CircuitGoal goal = CircuitGoal::kGates;
 };
 
 // The whole board with latches: output 0 says that the target is not there in time.
@@ -61,6 +62,7 @@ int run(const Options& o) {
   const Netlist& raw = loaded.netlist;
   SimplifyOptions simplify;
   simplify.with_abc = o.with_abc;
+  simplify.goal = o.goal;
   simplify.search = o.search;
   if (o.across_steps && !loaded.model) throw UsageError("--across-steps", "got a netlist, expected a model");
   if (o.across_steps && o.raw) throw UsageError("--across-steps", "got --raw, too, expected one of them");
@@ -121,6 +123,8 @@ Command export_command() {
   command.options.add("output", f->output, "where to write; - is standard output").alias("o").metavar("FILE");
   command.options.add("name", f->name, "name of module and functions (default: what was learned)");
   command.options.add("raw", f->raw, "every gate as trained, or as the file has it");
+  command.options.add("for", f->goal, "what is to be small; an XOR is one gate or three ands",
+                      {kCircuitGoalNames.begin(), kCircuitGoalNames.end()});
   command.options.add("search", f->search, "mutants to try for fewer gates; the result is proved", 0, 1e12);
   command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
   command.options.add("across-steps", f->across_steps, "only the channels that what is shown ever depends on");

@@ -38,18 +38,27 @@ struct SweepReport {
   std::vector<std::vector<std::uint64_t>> patterns = {};
 };
 
-// Resubstitution: a gate is rebuilt from one or two nets that exist anyway, wherever the outputs cannot tell
-// (observability don't-cares included), when that frees more gates than it adds. Exact: works on complete truth
-// tables, so only on netlists of at most `table_inputs` live inputs; others are returned unchanged.
+// What a smaller circuit is. An XOR counts as one gate or three ANDs; kDepth is levels first and
+// gates second, kLut6 look-up tables of six inputs.
+enum class CircuitGoal : std::uint8_t { kGates, kAnds, kDepth, kLut6 };
+inline constexpr std::array<std::string_view, 4> kCircuitGoalNames{"gates", "ands", "depth", "lut6"};
+
+// Rewriting and resubstitution in turn. Rewriting replaces what a gate computes of up to four nets by the smallest
+// circuit of that function; resubstitution rebuilds a gate from nets that exist anyway, wherever what it feeds cannot
+// tell (observability don't-cares included). Each change frees at least as many gates as it adds. On complete truth
+// tables: of the circuit when it has at most `table_inputs` live inputs, of windows of `leaves` nets otherwise.
 struct ResubstituteOptions {
+  CircuitGoal goal = CircuitGoal::kGates;
   std::uint64_t seed = 1;
   int table_inputs = 14;
-  int walks = 200;                     // detours over rewrites that cost nothing, each followed by a new descent
-  std::uint64_t effort = 400'000'000;  // word operations in total, about
+  int leaves = 9;
+  bool rewriting = true;                 // makes its library first, which takes half a second once
+  int walks = 2000;                      // rounds over rewrites that cost nothing, now and then one gate
+  std::uint64_t effort = 1'000'000'000;  // word operations in total, about
 };
 struct ResubstituteReport {
-  std::size_t tried = 0, by_one = 0, by_two = 0;  // gates looked at; rebuilt from one net; from new gates
-  std::uint64_t spent = 0;                        // of the effort; a report passed in again goes on counting
+  std::size_t tried = 0, replaced = 0;  // gates looked at; rebuilt
+  std::uint64_t spent = 0;              // of the effort; a report passed in again goes on counting
 };
 
 // Berkeley ABC as an optional helper: the netlist goes out as BLIF, comes back rewritten, is proved equal and
@@ -67,6 +76,7 @@ struct AbcReport {
 std::string find_abc(const std::string& program = {});
 
 struct SimplifyOptions {
+  CircuitGoal goal = CircuitGoal::kGates;
   bool sweep = true;
   bool resubstitute = true;
   std::uint64_t search = 0;  // mutants of the result to try for fewer gates, thousands a second; 0: none
@@ -75,6 +85,14 @@ struct SimplifyOptions {
   ResubstituteOptions resubstitute_options = {};
   AbcOptions abc_options = {};
   int max_rounds = 20;
+
+  // Where a circuit is wanted small at once, not as small as can be: a twentieth of the effort.
+  static SimplifyOptions brief() {
+    SimplifyOptions options;
+    options.resubstitute_options.effort /= 20;
+    options.resubstitute_options.rewriting = false;
+    return options;
+  }
 };
 struct SimplifyStep {
   std::string pass;
@@ -86,7 +104,8 @@ struct SimplifyReport {
   ResubstituteReport resubstitute = {};
   AbcReport abc = {};
 };
-// Never larger than what it was given, always the same function; the same result for the same options.
+// Always the same function, never larger than what it was given in what `goal` counts; the same result for the same
+// options. With kAnds the gates are ANDs of nets and inverted nets.
 Netlist simplify(const Netlist& netlist, const SimplifyOptions& options = {}, SimplifyReport* report = nullptr);
 
 // ---- Equal

@@ -50,7 +50,7 @@ BoardProver::BoardProver(BoardSystem system, BoardProofOptions options)
     : system_(std::move(system)), options_(std::move(options)) {
   end_ = options_.seconds > 0 ? seconds_now() + options_.seconds : 0;
   if (system_.round < 0) fail("prove", fmt::format("rounds of {} moments", system_.round), "1 or more");
-  const Netlist small = simplify(system_.cell);
+  const Netlist small = simplify(system_.cell, SimplifyOptions::brief());
   channels_ = needed_channels(small, system_.visible);
   cell_ = keep_channels(small, channels_);
 }

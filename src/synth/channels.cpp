@@ -256,7 +256,7 @@ ChannelReport reduce_channels(const Netlist& cell, const ChannelOptions& options
     Correspondence proof(cell, options.periodic, candidates(cell, options));
     proof.prove(!options.start);
     relations = proof.relations();
-    known = simplify(proof.replaced());
+    known = simplify(proof.replaced(), SimplifyOptions::brief());
   }
   report.kept = needed_channels(known, options.visible);
   report.cell = keep_channels(known, report.kept);

@@ -11,12 +11,14 @@
 
 namespace espalier {
 
-// BLIF: one .names for each gate, with the fewest rows that cover where it is 1.
+// BLIF: one .names for each gate, with the fewest rows that cover where it is 1; an XOR where it is 0.
 namespace {
 
 // The rows of a gate that reads both its inputs: one for each value of an input that makes it 1 whatever the other is,
 // or else one for each pattern.
 std::string cover(Gate gate) {
+  // By where it is 0: these products an AND or a NOR beside it may have, and so the AIGER has them.
+  if (gate == Gate::kXor) return "00 0\n11 0\n";
   std::string rows;
   for (const bool v : {false, true}) {
     if (gate_value(gate, v, false) && gate_value(gate, v, true)) rows += v ? "1- 1\n" : "0- 1\n";

@@ -169,6 +169,18 @@ class Reader {
     return it->second;
   }
 
+  // Neighbours are joined first, so that a wide cover is a shallow tree.
+  static Literal balanced(Gate gate, std::vector<Literal> operands, Literal none, LiteralBuilder& builder) {
+    if (operands.empty()) return none;
+    while (operands.size() > 1) {
+      std::size_t half = 0;
+      for (std::size_t i = 0; i < operands.size(); i += 2)
+        operands[half++] = i + 1 < operands.size() ? builder.gate(gate, operands[i], operands[i + 1]) : operands[i];
+      operands.resize(half);
+    }
+    return operands[0];
+  }
+
   // The cover as a sum of products.
   Literal literal_of(const Cover& cover, const std::vector<Literal>& done, LiteralBuilder& builder) {
     std::vector<Literal> inputs;
@@ -191,13 +203,14 @@ class Reader {
       return builder.gate(gate_of_values(value[0][0], value[0][1], value[1][0], value[1][1]), inputs[0], inputs[1]);
     }
     if (cover.rows.empty()) return {kNoNet, false};
-    Literal sum{kNoNet, false};
+    std::vector<Literal> products;
     for (const std::string& row : cover.rows) {
-      Literal product{kNoNet, true};
+      std::vector<Literal> factors;
       for (std::size_t i = 0; i < row.size(); ++i)
-        if (row[i] != '-') product = builder.gate(Gate::kAnd, product, inputs[i] ^ (row[i] == '0'));
-      sum = builder.gate(Gate::kOr, sum, product);
+        if (row[i] != '-') factors.push_back(inputs[i] ^ (row[i] == '0'));
+      products.push_back(balanced(Gate::kAnd, std::move(factors), {kNoNet, true}, builder));
     }
+    const Literal sum = balanced(Gate::kOr, std::move(products), {kNoNet, false}, builder);
     return sum ^ !cover.on;
   }
 

@@ -21,6 +21,47 @@ Netlist collapse_pairs(const Netlist& netlist);
 Netlist remove_dead(const Netlist& netlist);
 
 Netlist sweep(const Netlist& netlist, const SweepOptions& options = {}, SweepReport* report = nullptr);
+
+// Trees of ANDs, or of XORs, that nothing else reads, joined again from the operands that arrive first.
+Netlist balance(const Netlist& netlist);
+
+// Cut rewriting with the smallest circuits of all functions of four inputs. With kAnds the result has no XOR; with
+// kDepth no gate becomes deeper, and those on the longest paths may cost gates to become shallower.
+struct RewriteOptions {
+  CircuitGoal goal = CircuitGoal::kGates;
+  bool sideways = false;  // rewrites that cost nothing are made too, one of them by chance
+  int kicks = 0;          // one gate in so many is rewritten at a loss of up to one gate; 0: none
+  std::uint64_t seed = 1;
+};
+Netlist rewrite(const Netlist& netlist, const RewriteOptions& options = {}, std::uint64_t* spent = nullptr);
+
+// One pass of resubstitution over all gates: each is rebuilt from nets of its window, which is the circuit when this
+// has few inputs.
+struct WindowOptions {
+  CircuitGoal goal = CircuitGoal::kGates;
+  bool sideways = false;
+  bool from_outputs = false;  // down from the outputs, or up from the inputs
+  std::uint64_t seed = 1;
+  int table_inputs = 14;               // the whole circuit is the window up to this many inputs
+  int leaves = 9;                      // of windows beyond that
+  std::uint64_t effort = 400'000'000;  // word operations, about, shared out evenly between the gates
+};
+Netlist resubstitute_once(const Netlist& netlist, const WindowOptions& options = {},
+                          ResubstituteReport* report = nullptr);
+
+// Other circuits of the same function, made from its table alone, of at most so many live inputs: one that splits it by
+// its inputs, and one that counts inputs which it does not tell apart, if there are such. Where to begin from, not
+// where to end: they may be larger.
+struct RebuildOptions {
+  int table_inputs = 14;
+  std::size_t max_gates = 1000;
+  std::uint64_t seed = 1;
+  std::uint64_t effort = 100'000'000;  // word operations, about
+};
+std::vector<Netlist> rebuild(const Netlist& netlist, const RebuildOptions& options = {},
+                             std::uint64_t* spent = nullptr);
+
+// All of these in turn: down to where no gate can be gained, then walks.
 Netlist resubstitute(const Netlist& netlist, const ResubstituteOptions& options = {},
                      ResubstituteReport* report = nullptr);
 // Fewer gates by mutation, function unchanged and proved: so many mutants are tried.

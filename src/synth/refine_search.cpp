@@ -305,7 +305,7 @@ void CircuitSearch::force(const ThreadPool& pool) {
     const Netlist from = round ? state_.best : state_.parent;
     std::optional<Netlist> built = score_.repair(from, options_.seed + kRounds * state_.generation + round);
     if (!built) return;
-    built = simplify(*built);
+    built = simplify(*built, SimplifyOptions::brief());
     compactor.measure(*built);
     const Netlist circuit = compactor.build();
     const std::uint64_t wrong = score_.judge(circuit, pool);
@@ -319,7 +319,7 @@ void CircuitSearch::force(const ThreadPool& pool) {
 // Drift has led to another place: what the passes of simplify() make of it from there may be smaller than the best.
 void CircuitSearch::polish(const ThreadPool& pool) {
   Compactor compactor(kind_);
-  const Netlist smaller = simplify(state_.parent);
+  const Netlist smaller = simplify(state_.parent, SimplifyOptions::brief());
   compactor.measure(smaller);
   const Netlist circuit = compactor.build();
   if (compactor.measure(circuit).gates > compactor.measure(state_.parent).gates) return;

@@ -57,13 +57,15 @@ bool ResubSearch::one_gate(const Table& on, const Table& off, const std::functio
     std::vector<std::uint32_t> covering;
     for (std::uint32_t l = 0; l < 2 * tables_.size() && covering.size() < kMaxLiterals; ++l)
       if (!meets(l ^ 1, keep)) covering.push_back(l);
-    for (std::size_t i = 0; i < covering.size(); ++i)
+    for (std::size_t i = 0; i < covering.size(); ++i) {
+      if (spent_ > limit_) return false;
       for (std::size_t j = i + 1; j < covering.size(); ++j) {
         const std::uint32_t x = covering[i], y = covering[j];
         if (both_meet(x, y, drop)) continue;
         const auto first = static_cast<std::uint32_t>(2 * tables_.size());
         if (!offer({{{Gate::kAnd, x, y}}, first | (is_or ? 1u : 0u)})) return false;
       }
+    }
   }
   return true;
 }
@@ -102,6 +104,8 @@ ResubSearch::Known& ResubSearch::slot_of(std::uint64_t hash) {
 
 // XOR: d xor wanted must be another divisor, on the patterns that matter.
 bool ResubSearch::one_xor(const Table& on, const Table& off, const std::function<bool(const Recipe&)>& offer) {
+  if (!xors_) return true;
+  if (spent_ > limit_) return false;
   Table care(words_);
   for (std::size_t w = 0; w < words_; ++w) care[w] = on[w] | off[w];
   std::size_t first_word = 0;
@@ -162,7 +166,7 @@ bool ResubSearch::two_gates(const Table& on, const Table& off, const std::functi
                     : !with(Gate::kAnd, split.literal, false, on, rest))
       return false;
   }
-  for (std::uint32_t d = 0; d < tables_.size(); ++d) {
+  for (std::uint32_t d = 0; xors_ && d < tables_.size(); ++d) {
     Table flipped_on(words_), flipped_off(words_);
     for (std::size_t w = 0; w < words_; ++w) {
       const std::uint64_t t = tables_[d][w];

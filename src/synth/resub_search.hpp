@@ -25,8 +25,10 @@ class ResubSearch {
  public:
   using Table = std::vector<std::uint64_t>;
   // tables[d]: the words of divisor d.
-  ResubSearch(std::vector<const std::uint64_t*> tables, std::size_t words)
-      : tables_(std::move(tables)), words_(words) {}
+  // `xors`: recipes may hold XORs. About `limit` word operations are spent, whatever was found by then.
+  ResubSearch(std::vector<const std::uint64_t*> tables, std::size_t words, bool xors = true,
+              std::uint64_t limit = ~std::uint64_t{0})
+      : tables_(std::move(tables)), words_(words), xors_(xors), limit_(limit) {}
 
   // Every recipe of at most `steps` new gates is offered, cheapest kinds first, until offer() returns false.
   void run(const Table& on, const Table& off, int steps, const std::function<bool(const Recipe&)>& offer);
@@ -54,6 +56,8 @@ class ResubSearch {
 
   std::vector<const std::uint64_t*> tables_;
   std::size_t words_;
+  bool xors_;
+  std::uint64_t limit_;
   std::vector<Known> known_;  // open addressing
   Table known_care_;          // the patterns that known_ is about
   std::uint64_t spent_ = 0;

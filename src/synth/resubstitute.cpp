@@ -1,228 +1,124 @@
-// Resubstitution on complete truth tables, gate by gate from the outputs down. See resub_search.hpp for the search.
+// Rewriting and resubstitution in turn: down to the bottom of a valley, then walks over rewrites that cost nothing and,
+// now and then, kicks that cost a gate or two, in search of a deeper one. From the circuit as it is, and from others of
+// the same function.
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
-#include "espalier/random.hpp"
+#include "synth/gate_graph.hpp"
 #include "synth/passes.hpp"
-#include "synth/resub_search.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMaxOffers = 300;  // recipes weighed for one gate
+constexpr int kDescents = 20;                              // rounds that only go down
+constexpr int kRoundsOfAKick = 4;                          // before the next starts from the best again
+constexpr std::size_t kKicked = 3;                         // gates, about
+constexpr int kPatience = 120;                             // rounds without a gain before another attempt begins
+constexpr std::size_t kAttempts = 40, kVainAttempts = 10;  // in all; in a row without a gain
+constexpr int kCalmRounds = 12;                            // rounds without a gain before the first kick
+constexpr std::size_t kFar = 4;            // a start is given up when it is more than 1 / kFar larger at the bottom
+constexpr std::uint64_t kRebuilding = 16;  // a part of the effort
 
-class Resubstituter {
+class Walker {
  public:
-  using Table = ResubSearch::Table;
-  Resubstituter(const Netlist& netlist, const ResubstituteOptions& options, ResubstituteReport& report)
-      : netlist_(netlist), options_(options), report_(report), random_(options.seed, Purpose::kSweep, 1) {
-    const std::vector<bool> live = live_nets(netlist);
-    for (Net net = 0; net < netlist.inputs.size(); ++net)
-      if (live[net]) inputs_.push_back(net);
-  }
+  Walker(const Netlist& netlist, const ResubstituteOptions& options, ResubstituteReport& report)
+      : options_(options), report_(report), best_(netlist), now_(netlist) {}
 
   Netlist run() {
-    if (inputs_.size() > static_cast<std::size_t>(options_.table_inputs)) return netlist_;
-    words_ = inputs_.size() > 6 ? std::size_t{1} << (inputs_.size() - 6) : 1;
-    descend();
-    // At the bottom of one valley: walk sideways, over rewrites that cost nothing, and descend again.
-    Netlist best = netlist_;
-    for (int walk = 0; walk < options_.walks && !exhausted() && !netlist_.gates.empty(); ++walk) {
-      sideways_ = true;
-      simulate();
-      const std::size_t moves = std::max<std::size_t>(4, netlist_.gates.size() / 2);
-      for (std::size_t move = 0; move < moves && !exhausted(); ++move)
-        if (improve(netlist_.net_of_gate(random_.choice(draws_++, netlist_.gates.size())))) simulate();
-      sideways_ = false;
+    std::vector<Netlist> starts{best_};
+    if (options_.walks > 0 && options_.goal != CircuitGoal::kDepth)
+      for (Netlist& other : rebuild(best_, rebuilding(), &report_.spent)) starts.push_back(std::move(other));
+    // Counted in ANDs, a circuit has no XORs from the start.
+    if (options_.goal == CircuitGoal::kAnds)
+      for (Netlist& start : starts) start = GateGraph(start, true).netlist();
+    std::optional<Netlist> found;
+    std::size_t vain = 0;
+    for (std::size_t attempt = 0; attempt < kAttempts && vain < kVainAttempts && !starts.empty(); ++attempt, ++vain) {
+      if (found && exhausted()) break;
+      const std::size_t from = attempt % starts.size();
+      best_ = now_ = starts[from];
       descend();
-      if (netlist_.gates.size() < best.gates.size()) best = netlist_;
+      const bool hopeless = found && std::get<0>(cost(best_)) * kFar > std::get<0>(cost(*found)) * (kFar + 1);
+      if (!hopeless) walk();
+      if (!found || cost(best_) < cost(*found)) {
+        vain = found && best_.gates.size() == found->gates.size() ? vain : 0;
+        found = best_;
+      }
+      if (hopeless) starts.erase(starts.begin() + static_cast<std::ptrdiff_t>(from));
+      if (options_.walks == 0) break;
     }
-    return best;
+    return *found;
   }
 
  private:
-  bool exhausted() const { return report_.spent >= options_.effort; }
+  RebuildOptions rebuilding() const {
+    return {options_.table_inputs, 2 * best_.gates.size() + 20, options_.seed, options_.effort / kRebuilding};
+  }
 
-  // Strict improvements until there are none.
   void descend() {
-    bool improved = true;
-    while (improved && !exhausted()) {
-      improved = false;
-      simulate();
-      for (std::size_t g = netlist_.gates.size(); g-- > 0 && !exhausted();) {
-        if (g >= netlist_.gates.size()) continue;  // the netlist shrank
-        if (improve(netlist_.net_of_gate(g))) {
-          improved = true;
-          simulate();
-        }
+    for (int round = 0; round < kDescents && !exhausted(); ++round) {
+      const auto before = cost(now_);
+      pass(false);
+      keep();
+      if (cost(now_) >= before) break;
+    }
+  }
+
+  // Until many rounds in a row have gained nothing.
+  void walk() {
+    int calm = 0;
+    for (int walk = 0; walk < options_.walks && calm < kPatience && !exhausted() && !best_.gates.empty(); ++walk) {
+      if (options_.rewriting && calm >= kCalmRounds && calm % kRoundsOfAKick == 0) {
+        const auto one_in = static_cast<int>(std::max<std::size_t>(2, best_.gates.size() / kKicked));
+        now_ = rewrite(best_, {options_.goal, true, one_in, seed()}, &report_.spent);
       }
+      pass(true);
+      calm = keep() ? 0 : calm + 1;
     }
   }
 
-  std::uint64_t* table(Net net) { return &tables_[net * words_]; }
+  bool exhausted() const { return report_.spent >= options_.effort; }
+  std::uint64_t seed() { return options_.seed * 0x9E3779B97F4A7C15u + ++rounds_; }
 
-  void simulate() {
-    tables_.assign((netlist_.nets() + 1) * words_, 0);
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      for (std::size_t w = 0; w < words_; ++w) table(inputs_[i])[w] = counting_word(i, w);
-    readers_.assign(netlist_.nets(), 0);
-    for (const NetlistOutput& output : netlist_.outputs) ++readers_[output.net];
-    for (std::size_t g = 0; g < netlist_.gates.size(); ++g) {
-      const auto& [gate, a, b] = netlist_.gates[g];
-      std::uint64_t* own = table(netlist_.net_of_gate(g));
-      for (std::size_t w = 0; w < words_; ++w) own[w] = apply_gate(gate, table(a)[w], table(b)[w]);
-      if (reads_a(gate)) ++readers_[a];
-      if (reads_b(gate)) ++readers_[b];
-    }
-    report_.spent += netlist_.gates.size() * words_;
+  std::tuple<std::size_t, std::size_t> cost(const Netlist& n) const {
+    const std::size_t depth = count_netlist(n).depth;
+    if (options_.goal == CircuitGoal::kDepth) return {depth, n.gates.size()};
+    return {n.gates.size(), depth};
   }
 
-  // Patterns on which some output changes when `net` does; `above_` marks what depends on it, itself included.
-  Table care_of(Net net) {
-    above_.assign(netlist_.nets(), false);
-    above_[net] = true;
-    std::vector<Table> changed(netlist_.nets());
-    changed[net].assign(table(net), table(net) + words_);
-    for (std::uint64_t& word : changed[net]) word = ~word;
-    for (std::size_t g = 0; g < netlist_.gates.size(); ++g) {
-      const auto& [gate, a, b] = netlist_.gates[g];
-      const bool from_a = reads_a(gate) && above_[a], from_b = reads_b(gate) && above_[b];
-      if (!from_a && !from_b) continue;
-      const Net own = netlist_.net_of_gate(g);
-      above_[own] = true;
-      const std::uint64_t *x = from_a ? changed[a].data() : table(a), *y = from_b ? changed[b].data() : table(b);
-      changed[own].resize(words_);
-      for (std::size_t w = 0; w < words_; ++w) changed[own][w] = apply_gate(gate, x[w], y[w]);
-      report_.spent += words_;
-    }
-    Table care(words_);
-    for (const NetlistOutput& output : netlist_.outputs)
-      if (above_[output.net])
-        for (std::size_t w = 0; w < words_; ++w) care[w] |= changed[output.net][w] ^ table(output.net)[w];
-    return care;
+  void pass(bool sideways) {
+    if (options_.rewriting) now_ = rewrite(now_, {options_.goal, sideways, 0, seed()}, &report_.spent);
+    WindowOptions window;
+    window.goal = options_.goal;
+    window.sideways = sideways;
+    window.from_outputs = rounds_ % 4 != 0;
+    window.seed = seed();
+    window.table_inputs = options_.table_inputs;
+    window.leaves = options_.leaves;
+    window.effort = options_.effort;
+    now_ = resubstitute_once(now_, window, &report_);
   }
 
-  // Gates that fall away when nobody reads `net` any more but `kept` nets gain a reader.
-  std::size_t freed(Net net, const std::vector<Net>& kept) {
-    std::vector<Net> touched = kept, stack{net};
-    for (const Net k : kept) ++readers_[k];
-    std::size_t count = 0;
-    while (!stack.empty()) {
-      const Net top = stack.back();
-      stack.pop_back();
-      ++count;
-      const auto& [gate, a, b] = netlist_.gate_of_net(top);
-      const auto drop = [&](Net source) {
-        --readers_[source];
-        dropped_.push_back(source);
-        if (readers_[source] == 0 && !netlist_.is_input(source)) stack.push_back(source);
-      };
-      if (reads_a(gate)) drop(a);
-      if (reads_b(gate)) drop(b);
-    }
-    for (const Net d : dropped_) ++readers_[d];
-    dropped_.clear();
-    for (const Net k : kept) --readers_[k];
-    return count;
+  // What is no worse is walked on from; true for a gain.
+  bool keep() {
+    const auto now = cost(now_), best = cost(best_);
+    if (std::get<0>(now) > std::get<0>(best) || (options_.goal == CircuitGoal::kDepth && now > best)) return false;
+    best_ = now_;
+    return std::get<0>(now) < std::get<0>(best) || (options_.goal == CircuitGoal::kDepth && now < best);
   }
 
-  bool improve(Net net) {
-    const Table care = care_of(net);
-    Table on(words_), off(words_);
-    for (std::size_t w = 0; w < words_; ++w) {
-      on[w] = table(net)[w] & care[w];
-      off[w] = ~table(net)[w] & care[w];
-    }
-    const auto empty = [](const Table& t) { return std::all_of(t.begin(), t.end(), [](auto x) { return x == 0; }); };
-    if (empty(on) || empty(off)) {
-      if (is_constant(netlist_.gate_of_net(net).gate)) return false;  // nothing to gain
-      return accept(net, {}, {}, empty(on) ? Gate::kFalse : Gate::kTrue);
-    }
-    ++report_.tried;
-    std::vector<Net> divisors;
-    std::vector<const std::uint64_t*> tables;
-    for (const Net input : inputs_) divisors.push_back(input);
-    for (std::size_t g = 0; g < netlist_.gates.size(); ++g)
-      if (const Net d = netlist_.net_of_gate(g); !above_[d]) divisors.push_back(d);
-    for (const Net d : divisors) tables.push_back(table(d));
-
-    const std::size_t all = freed(net, {});
-    const int steps = static_cast<int>(std::min<std::size_t>(sideways_ ? all : all - 1, 2));
-    Recipe best;
-    std::size_t best_gain = 0, offers = 0, level = 0;
-    ResubSearch search(std::move(tables), words_);
-    search.run(on, off, steps, [&](const Recipe& recipe) {
-      std::vector<Net> kept;
-      const auto keep = [&](std::uint32_t literal) {
-        if (literal / 2 < divisors.size()) kept.push_back(divisors[literal / 2]);
-      };
-      for (const Recipe::Step& step : recipe.steps) {
-        keep(step.a);
-        keep(step.b);
-      }
-      keep(recipe.result);
-      const std::size_t gone = freed(net, kept);
-      if (gone > recipe.steps.size() + best_gain) {
-        best_gain = gone - recipe.steps.size();
-        best = recipe;
-      } else if (sideways_ && best_gain == 0 && gone == recipe.steps.size() && random_.choice(draws_++, ++level) == 0) {
-        best = recipe;  // each of the recipes that cost nothing with the same chance
-      }
-      return ++offers < kMaxOffers && best_gain + recipe.steps.size() < all;
-    });
-    report_.spent += search.spent();
-    return (best_gain > 0 || level > 0) && accept(net, best, divisors, Gate::kA);
-  }
-
-  // Rewires `net`; kept only when the tidied netlist really is smaller.
-  bool accept(Net net, const Recipe& recipe, const std::vector<Net>& divisors, Gate constant) {
-    Netlist next = netlist_;
-    NetlistGate& target = next.gates[net - next.inputs.size()];
-    if (is_constant(constant)) {
-      target = {constant, 0, 0};
-    } else {
-      std::vector<Net> nets = divisors;
-      for (const Recipe::Step& step : recipe.steps) {
-        Gate gate = step.gate;
-        if (step.a & 1) gate = invert_a(gate);
-        if (step.b & 1) gate = invert_b(gate);
-        nets.push_back(next.add_gate(gate, nets[step.a / 2], nets[step.b / 2]));
-      }
-      const Net source = nets[recipe.result / 2];
-      next.gates[net - next.inputs.size()] = {recipe.result & 1 ? Gate::kNotA : Gate::kA, source, source};
-    }
-    next = sort_netlist(next, "resubstitute", true);
-    next = remove_dead(absorb_nots(bypass_wires(fold_constants(next))));
-    next = remove_dead(absorb_nots(bypass_wires(hash_gates(next))));
-    if (next.gates.size() > netlist_.gates.size()) return false;
-    if (next.gates.size() == netlist_.gates.size() && (!sideways_ || next == netlist_)) return false;
-    netlist_ = std::move(next);
-    if (recipe.steps.empty())
-      ++report_.by_one;
-    else
-      ++report_.by_two;
-    return true;
-  }
-
-  Netlist netlist_;
   const ResubstituteOptions& options_;
   ResubstituteReport& report_;
-  std::vector<Net> inputs_;  // live ones
-  std::size_t words_ = 1;
-  std::vector<std::uint64_t> tables_;   // [net][word]
-  std::vector<std::uint32_t> readers_;  // [net]
-  std::vector<bool> above_;
-  std::vector<Net> dropped_;
-  std::uint64_t draws_ = 0;
-  bool sideways_ = false;
-  Random random_;
+  Netlist best_, now_;
+  std::uint64_t rounds_ = 0;
 };
 
 }  // namespace
 
 Netlist resubstitute(const Netlist& netlist, const ResubstituteOptions& options, ResubstituteReport* report) {
   ResubstituteReport local;
-  Resubstituter work(netlist, options, report ? *report : local);
-  return work.run();
+  return Walker(netlist, options, report ? *report : local).run();
 }
 
 }  // namespace espalier

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
+#include <vector>
 
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
 #include "synth/external_tool.hpp"
 #include "synth/formats.hpp"
+#include "synth/lut_map.hpp"
 #include "synth/passes.hpp"
 
 namespace espalier {
@@ -38,6 +41,12 @@ class Simplifier {
       apply("remove dead", remove_dead);
       if (best_.gates.size() == before && round > 0) return;
     }
+  }
+
+  // For goals other than gates, which may take more of them.
+  void become(const char* name, Netlist netlist) {
+    best_ = std::move(netlist);
+    note(name);
   }
 
   Netlist take() { return std::move(best_); }
@@ -142,6 +151,40 @@ Netlist rewrite_with_abc(const Netlist& simplified, const Netlist& start, const 
   return best;
 }
 
+// What a goal counts, the smaller the better.
+std::array<std::size_t, 2> cost_for(CircuitGoal goal, const Netlist& n) {
+  const NetlistCounts counts = count_netlist(n);
+  switch (goal) {
+    case CircuitGoal::kDepth: return {counts.depth, counts.raw};
+    case CircuitGoal::kLut6: return {map_luts(n, 6).luts.size(), counts.raw};
+    case CircuitGoal::kAnds:  // only circuits without XORs are compared
+    case CircuitGoal::kGates: break;
+  }
+  return {counts.raw, counts.depth};
+}
+
+// The best for a goal that comes of circuits of the same function: each as it stands, and restructured for the goal.
+Netlist best_for(CircuitGoal goal, const std::vector<Netlist>& starts, const SimplifyOptions& options) {
+  ResubstituteOptions restructuring = options.resubstitute_options;
+  std::optional<Netlist> best;
+  const auto take = [&](Netlist candidate) {
+    if (!best || cost_for(goal, candidate) < cost_for(goal, *best)) best = std::move(candidate);
+  };
+  for (const Netlist& start : starts) {
+    if (goal != CircuitGoal::kAnds) take(start);
+    // Shallow circuits, and those without XORs, are where tables begin to pay.
+    for (const CircuitGoal inner : {CircuitGoal::kAnds, CircuitGoal::kDepth}) {
+      if (goal != CircuitGoal::kLut6 && goal != inner) continue;
+      restructuring.goal = inner;
+      if (!options.resubstitute) restructuring.walks = 0;
+      ResubstituteReport spent;  // each start has the whole effort
+      const bool shallow = inner == CircuitGoal::kDepth;
+      take(resubstitute(shallow ? balance(start) : start, restructuring, &spent));
+    }
+  }
+  return *best;
+}
+
 void check_options(const SimplifyOptions& o) {
   const auto check = [](const char* what, int got, int least, int most) {
     if (got < least || got > most)
@@ -153,6 +196,7 @@ void check_options(const SimplifyOptions& o) {
   check("table inputs of sweeping", o.sweep_options.table_inputs, 0, kMaxTable);
   check("conflicts of sweeping", o.sweep_options.conflicts, 0, 1 << 30);
   check("table inputs of resubstitution", o.resubstitute_options.table_inputs, 0, kMaxTable);
+  check("leaves of resubstitution", o.resubstitute_options.leaves, 2, kMaxTable);
   check("walks of resubstitution", o.resubstitute_options.walks, 0, 1 << 30);
   check("rounds of ABC", o.abc_options.rounds, 0, 1 << 20);
   if (!(o.abc_options.seconds > 0)) fail("simplify", fmt::format("{} s for ABC", o.abc_options.seconds), "more than 0");
@@ -173,15 +217,18 @@ Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, Simplif
   check_netlist(netlist, "simplify");
   Simplifier work(netlist, told);
   work.tidy(options.max_rounds);
+  std::optional<Netlist> swept;  // before anything but gates was looked at
   for (int round = 0; round < options.max_rounds; ++round) {
     const std::size_t before = work.best().gates.size();
     if (options.sweep) {
       work.apply("sweep", [&](const Netlist& n) { return sweep(n, options.sweep_options, &told.sweep); });
       work.tidy(options.max_rounds);
     }
+    if (!swept) swept = work.best();
     if (options.resubstitute) {
-      work.apply("resubstitute",
-                 [&](const Netlist& n) { return resubstitute(n, options.resubstitute_options, &told.resubstitute); });
+      ResubstituteOptions for_gates = options.resubstitute_options;
+      for_gates.goal = CircuitGoal::kGates;
+      work.apply("resubstitute", [&](const Netlist& n) { return resubstitute(n, for_gates, &told.resubstitute); });
       work.tidy(options.max_rounds);
     }
     if (work.best().gates.size() == before) break;
@@ -190,14 +237,21 @@ Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, Simplif
     work.apply("search", [&](const Netlist& n) { return search_smaller(n, options.search); });
     work.tidy(options.max_rounds);
   }
-  if (!options.with_abc) return work.take();
-  SimplifyOptions after = options;
-  after.search = 0;
-  after.with_abc = false;
-  Netlist best = rewrite_with_abc(work.best(), netlist, after, told.abc);
-  const NetlistCounts counts = count_netlist(best);
-  told.steps.push_back({"abc", counts.gates(), counts.active, counts.depth});
-  return best;
+  if (options.with_abc) {
+    SimplifyOptions after = options;
+    after.search = 0;
+    after.with_abc = false;
+    after.resubstitute_options.effort /= 8;  // for each of its answers
+    after.goal = CircuitGoal::kGates;
+    work.become("abc", rewrite_with_abc(work.best(), netlist, after, told.abc));
+  }
+  if (options.goal != CircuitGoal::kGates) {
+    std::vector<Netlist> starts{swept ? *swept : work.best(), work.best()};
+    if (options.goal == CircuitGoal::kAnds) starts.push_back(netlist);  // before XORs were looked for
+    work.become(kCircuitGoalNames[static_cast<std::size_t>(options.goal)].data(),
+                best_for(options.goal, starts, options));
+  }
+  return work.take();
 }
 
 }  // namespace espalier

@@ -196,7 +196,7 @@ TEST(Blif, CoversAreAsSmallAsTheyCanBe) {
   EXPECT_EQ(rows_of(Gate::kNand), "0- 1\n-0 1\n");
   EXPECT_EQ(rows_of(Gate::kAOrNotB), "-0 1\n1- 1\n");
   EXPECT_EQ(rows_of(Gate::kNotAOrB), "0- 1\n-1 1\n");
-  EXPECT_EQ(rows_of(Gate::kXor), "01 1\n10 1\n");
+  EXPECT_EQ(rows_of(Gate::kXor), "00 0\n11 0\n");
   EXPECT_EQ(rows_of(Gate::kNor), "00 1\n");
   for (int g = 0; g < kGates; ++g) {
     Netlist n;

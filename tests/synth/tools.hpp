@@ -36,10 +36,12 @@ inline void write_file(const std::string& path, const std::string& text) {
 }
 
 // Without most of the walks of resubstitution: for tests that need some simplified circuit.
-inline Netlist simplify_quickly(const Netlist& n) {
+inline SimplifyOptions quick_simplification() {
   SimplifyOptions options;
   options.resubstitute_options.walks = 3;
-  return simplify(n, options);
+  options.resubstitute_options.effort = 20'000'000;
+  return options;
 }
+inline Netlist simplify_quickly(const Netlist& n) { return simplify(n, quick_simplification()); }
 
 }  // namespace espalier::test

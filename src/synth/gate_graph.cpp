@@ -1,0 +1,290 @@
+#include "synth/gate_graph.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "synth/literal_builder.hpp"
+
+namespace espalier {
+
+GateGraph::GateGraph(const Netlist& netlist, bool only_ands)
+    : name_(netlist.name),
+      input_names_(netlist.inputs),
+      inputs_(static_cast<std::uint32_t>(netlist.inputs.size())),
+      only_ands_(only_ands),
+      nodes_(netlist.inputs.size() + 1) {
+  known_.reserve(netlist.gates.size());
+  std::vector<Edge> edges(netlist.nets() + 1, 0);
+  for (Net net = 0; net < netlist.inputs.size(); ++net) edges[net] = 2 * (net + 1);
+  for (std::size_t g = 0; g < netlist.gates.size(); ++g) {
+    const auto& [gate, net_a, net_b] = netlist.gates[g];
+    const Edge a = edges[net_a], b = edges[net_b];
+    Edge& own = edges[netlist.net_of_gate(g)];
+    if (is_constant(gate)) {
+      own = gate == Gate::kTrue;
+    } else if (!reads_b(gate)) {
+      own = a ^ (gate == Gate::kNotA);
+    } else if (!reads_a(gate)) {
+      own = b ^ (gate == Gate::kNotB);
+    } else if (gate == Gate::kXor || gate == Gate::kXnor) {
+      own = add(true, a, b) ^ (gate == Gate::kXnor);
+    } else {
+      // One of the four values differs from the others: an AND of literals that is 1 there, or its inverse.
+      const bool most = (std::popcount(gate_bits(gate)) == 3);
+      for (const unsigned x : {0u, 1u})
+        for (const unsigned y : {0u, 1u})
+          if (gate_value(gate, x, y) != most) own = add(false, a ^ (x ^ 1u), b ^ (y ^ 1u)) ^ Edge { most };
+    }
+  }
+  for (const NetlistOutput& output : netlist.outputs) {
+    output_names_.push_back(output.name);
+    const Edge edge = edges[output.net];
+    GraphNode& source = nodes_[node_of(edge)];
+    ++source.refs;
+    source.readers.push_back(kOutputReader + static_cast<std::uint32_t>(outputs_.size()));
+    outputs_.push_back(edge);
+  }
+  for (std::uint32_t n = static_cast<std::uint32_t>(nodes_.size()); n-- > inputs_ + 1;) drop_unread(n);
+}
+
+std::vector<std::uint32_t> GateGraph::topological_order() const {
+  std::vector<std::uint32_t> order, stack;
+  order.reserve(gates_);
+  std::vector<char> state(nodes_.size(), 0);  // 0 new, 1 open, 2 done
+  for (const Edge output : outputs_) {
+    stack.push_back(node_of(output));
+    while (!stack.empty()) {
+      const std::uint32_t n = stack.back();
+      if (!is_gate(n) || state[n] == 2) {
+        stack.pop_back();
+      } else if (state[n] == 1) {
+        state[n] = 2;
+        order.push_back(n);
+        stack.pop_back();
+      } else {
+        state[n] = 1;
+        stack.push_back(node_of(nodes_[n].b));
+        stack.push_back(node_of(nodes_[n].a));
+      }
+    }
+  }
+  return order;
+}
+
+Netlist GateGraph::netlist() const {
+  Netlist result;
+  result.name = name_;
+  result.inputs = input_names_;
+  LiteralBuilder builder(result);
+  std::vector<Literal> literals(nodes_.size());
+  for (std::uint32_t n = 1; n <= inputs_; ++n) literals[n] = {n - 1, false};
+  const auto literal = [&](Edge edge) { return literals[node_of(edge)] ^ inverted(edge); };
+  std::vector<bool> plain(nodes_.size()), turned(nodes_.size());
+  for (const Edge output : outputs_) (inverted(output) ? turned : plain)[node_of(output)] = true;
+  for (const std::uint32_t n : topological_order()) {
+    // In the polarity that outputs want, if they all want the same.
+    const GraphNode& node = nodes_[n];
+    const Literal a = literal(node.a), b = literal(node.b);
+    Gate gate = node.is_xor ? Gate::kXor : Gate::kAnd;
+    if (a.inverted) gate = invert_a(gate);
+    if (b.inverted) gate = invert_b(gate);
+    const bool turn = turned[n] && !plain[n];
+    literals[n] = {result.add_gate(turn ? invert_output(gate) : gate, a.net, b.net), turn};
+  }
+  for (std::size_t o = 0; o < outputs_.size(); ++o) {
+    const Edge edge = outputs_[o];
+    result.add_output(output_names_[o],
+                      node_of(edge) == 0 ? builder.net({kNoNet, inverted(edge)}) : builder.net(literal(edge)));
+  }
+  return result;
+}
+
+GateGraph::Shape GateGraph::normal(bool is_xor, Edge a, Edge b) {
+  if (a > b) std::swap(a, b);
+  Shape shape{is_xor, a, b, false, kNoEdge};
+  if (is_xor) {
+    shape.invert = inverted(a) != inverted(b);
+    shape.a = a & ~Edge{1};
+    shape.b = b & ~Edge{1};
+    if (shape.a == 0)
+      shape.trivial = shape.b ^ shape.invert;
+    else if (shape.a == shape.b)
+      shape.trivial = shape.invert;
+  } else if (a == 0) {
+    shape.trivial = 0;
+  } else if (a == 1 || a == b) {
+    shape.trivial = b;
+  } else if ((a ^ 1u) == b) {
+    shape.trivial = 0;
+  }
+  return shape;
+}
+
+Edge GateGraph::find(bool is_xor, Edge a, Edge b) const {
+  const Shape shape = normal(is_xor, a, b);
+  if (shape.trivial != kNoEdge) return shape.trivial;
+  const auto it = known_.find(key(is_xor, shape.a, shape.b));
+  return it == known_.end() ? kNoEdge : (2 * it->second) ^ Edge { shape.invert };
+}
+
+Edge GateGraph::add(bool is_xor, Edge a, Edge b) {
+  if (is_xor && only_ands_) return add(false, add(false, a, b) ^ 1u, add(false, a ^ 1u, b ^ 1u) ^ 1u);
+  const Shape shape = normal(is_xor, a, b);
+  if (shape.trivial != kNoEdge) return shape.trivial;
+  const auto n = static_cast<std::uint32_t>(nodes_.size());
+  const auto [it, added] = known_.try_emplace(key(is_xor, shape.a, shape.b), n);
+  if (added) {
+    GraphNode fresh;
+    fresh.a = shape.a;
+    fresh.b = shape.b;
+    fresh.is_xor = is_xor;
+    nodes_.push_back(std::move(fresh));
+    ++gates_;
+    link(n);
+    nodes_[n].level = level_of(nodes_[n]);
+  }
+  return (2 * it->second) ^ Edge { shape.invert };
+}
+
+std::uint32_t GateGraph::level_of(const GraphNode& node) const {
+  return 1 + std::max(nodes_[node_of(node.a)].level, nodes_[node_of(node.b)].level);
+}
+
+void GateGraph::link(std::uint32_t n) {
+  for (const Edge edge : {nodes_[n].a, nodes_[n].b}) {
+    GraphNode& source = nodes_[node_of(edge)];
+    ++source.refs;
+    source.readers.push_back(n);
+  }
+}
+
+void GateGraph::unread(std::uint32_t source, std::uint32_t reader) {
+  std::vector<std::uint32_t>& readers = nodes_[source].readers;
+  const auto it = std::find(readers.rbegin(), readers.rend(), reader);
+  *it = readers.back();
+  readers.pop_back();
+  --nodes_[source].refs;
+}
+
+void GateGraph::forget(std::uint32_t n) {
+  const auto it = known_.find(key(nodes_[n].is_xor, nodes_[n].a, nodes_[n].b));
+  if (it != known_.end() && it->second == n) known_.erase(it);
+}
+
+void GateGraph::unlink(std::uint32_t n) {
+  forget(n);
+  unread(node_of(nodes_[n].a), n);
+  unread(node_of(nodes_[n].b), n);
+}
+
+void GateGraph::kill(std::uint32_t n) {
+  std::vector<std::uint32_t> stack{n};
+  while (!stack.empty()) {
+    const std::uint32_t top = stack.back();
+    stack.pop_back();
+    if (!is_gate(top) || nodes_[top].refs > 0) continue;
+    unlink(top);
+    nodes_[top].dead = true;
+    --gates_;
+    stack.push_back(node_of(nodes_[top].a));
+    stack.push_back(node_of(nodes_[top].b));
+  }
+}
+
+void GateGraph::drop_unread(std::uint32_t n) { kill(n); }
+
+void GateGraph::raise(std::uint32_t n) {
+  std::vector<std::uint32_t> stack{n};
+  while (!stack.empty()) {
+    const std::uint32_t top = stack.back();
+    stack.pop_back();
+    const std::uint32_t level = level_of(nodes_[top]);
+    if (level <= nodes_[top].level) continue;
+    nodes_[top].level = level;
+    for (const std::uint32_t reader : nodes_[top].readers)
+      if (reader < kOutputReader) stack.push_back(reader);
+  }
+}
+
+void GateGraph::settle(std::uint32_t n) { nodes_[n].level = level_of(nodes_[n]); }
+
+void GateGraph::replace(std::uint32_t n, Edge by) {
+  std::vector<std::pair<std::uint32_t, Edge>> stack{{n, by}};
+  std::unordered_map<std::uint32_t, Edge> gone;  // replaced on the way: what stands for them
+  std::vector<std::uint32_t> touched;            // may be unread at the end, not before: others may still come to them
+  hold(node_of(by));
+  while (!stack.empty()) {
+    auto [old, target] = stack.back();
+    stack.pop_back();
+    const std::uint32_t held = node_of(target);
+    for (auto it = gone.find(node_of(target)); it != gone.end(); it = gone.find(node_of(target)))
+      target = it->second ^ Edge { inverted(target) };
+    if (node_of(target) != old && !nodes_[old].dead) {
+      gone[old] = target;
+      // What `by` computes need not be what `n` did, where no output can tell: nothing may be merged into `n` now.
+      if (is_gate(old)) forget(old);
+      const std::vector<std::uint32_t> readers = nodes_[old].readers;
+      for (const std::uint32_t reader : readers) {
+        if (reader >= kOutputReader) {
+          unread(old, reader);
+          Edge& output = outputs_[reader - kOutputReader];
+          output = target ^ Edge { inverted(output) };
+          ++nodes_[node_of(target)].refs;
+          nodes_[node_of(target)].readers.push_back(reader);
+          continue;
+        }
+        if (nodes_[reader].dead) continue;
+        const Edge a = nodes_[reader].a, b = nodes_[reader].b;
+        if (node_of(a) != old && node_of(b) != old) continue;  // it read `old` twice and was seen to before
+        const Edge new_a = node_of(a) == old ? target ^ Edge { inverted(a) } : a;
+        const Edge new_b = node_of(b) == old ? target ^ Edge { inverted(b) } : b;
+        const Edge known = find(nodes_[reader].is_xor, new_a, new_b);
+        const Shape shape = normal(nodes_[reader].is_xor, new_a, new_b);
+        if (known != kNoEdge || shape.invert) {
+          // It becomes another node; an XOR that would turn over becomes a new one, so that nobody reads it wrongly.
+          const Edge instead = known != kNoEdge ? known : add(true, new_a, new_b);
+          stack.emplace_back(reader, instead);
+          hold(node_of(instead));
+          continue;
+        }
+        unlink(reader);
+        nodes_[reader].a = shape.a;
+        nodes_[reader].b = shape.b;
+        known_[key(shape.is_xor, shape.a, shape.b)] = reader;
+        link(reader);
+        raise(reader);
+      }
+    }
+    release(held);
+    touched.insert(touched.end(), {held, old});
+  }
+  for (const std::uint32_t t : touched) kill(t);
+}
+
+std::size_t GateGraph::dereference(std::uint32_t n) {
+  std::size_t count = 0;
+  std::vector<std::uint32_t> stack{n};
+  while (!stack.empty()) {
+    const std::uint32_t top = stack.back();
+    stack.pop_back();
+    ++count;
+    for (const Edge edge : {nodes_[top].a, nodes_[top].b})
+      if (--nodes_[node_of(edge)].refs == 0 && is_gate(node_of(edge))) stack.push_back(node_of(edge));
+  }
+  return count;
+}
+
+std::size_t GateGraph::reference(std::uint32_t n) {
+  std::size_t count = 0;
+  std::vector<std::uint32_t> stack{n};
+  while (!stack.empty()) {
+    const std::uint32_t top = stack.back();
+    stack.pop_back();
+    ++count;
+    for (const Edge edge : {nodes_[top].a, nodes_[top].b})
+      if (nodes_[node_of(edge)].refs++ == 0 && is_gate(node_of(edge))) stack.push_back(node_of(edge));
+  }
+  return count;
+}
+
+}  // namespace espalier

@@ -1,0 +1,275 @@
+// Rewriting, resubstitution and what they stand on: the library of four inputs, and the graph that is rewritten.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "netlist/circuits.hpp"
+#include "synth/formats.hpp"
+#include "synth/four_inputs.hpp"
+#include "synth/gate_graph.hpp"
+#include "synth/lut_map.hpp"
+#include "synth/passes.hpp"
+#include "synth/tools.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr ChainCost kCosts[] = {ChainCost::kGates, ChainCost::kAnds, ChainCost::kDepth};
+
+bool equal(const Netlist& a, const Netlist& b) { return verify(a, b).verdict == VerifyReport::Verdict::kEqual; }
+
+std::size_t xors(const Netlist& n) {
+  const NetlistCounts counts = count_netlist(n);
+  return counts.histogram[gate_bits(Gate::kXor)] + counts.histogram[gate_bits(Gate::kXnor)];
+}
+
+// What a chain computes when its class is read as `match` says.
+unsigned value_of(const SmallChain& chain, const FourInputLibrary::Match& match) {
+  constexpr unsigned kInputs[] = {0xAAAA, 0xCCCC, 0xF0F0, 0xFF00};
+  std::vector<unsigned> values(4);
+  for (unsigned i = 0; i < 4; ++i) values[match.place[i]] = kInputs[i] ^ (match.inputs >> i & 1u ? 0xFFFFu : 0u);
+  const auto value = [&](unsigned literal) { return values.at(literal / 2) ^ (literal & 1u ? 0xFFFFu : 0u); };
+  for (std::size_t s = 0; s < chain.size; ++s) {
+    const unsigned a = value(chain.steps[s].a), b = value(chain.steps[s].b);
+    values.push_back(chain.steps[s].is_xor ? a ^ b : a & b);
+  }
+  const unsigned result =
+      chain.result >= SmallChain::kConstant ? (chain.result & 1u ? 0xFFFFu : 0u) : value(chain.result);
+  return result ^ (match.output ? 0xFFFFu : 0u);
+}
+
+TEST(FourInputs, EveryChainOfEveryFunctionComputesIt) {
+  const FourInputLibrary& library = FourInputLibrary::get();
+  ASSERT_EQ(library.forms(), 222u);
+  for (unsigned f = 0; f < 1 << 16; ++f) {
+    const FourInputLibrary::Match& match = library.match(static_cast<std::uint16_t>(f));
+    for (const ChainCost cost : kCosts) {
+      ASSERT_FALSE(library.chains(match.form, cost).empty());
+      for (const SmallChain& chain : library.chains(match.form, cost)) ASSERT_EQ(value_of(chain, match), f);
+    }
+  }
+}
+
+// How many of the 65,536 functions need 0, 1, ... gates is known (Knuth, The Art of Computer Programming 4A, 7.1.2).
+TEST(FourInputs, SizesAreThePublishedMinima) {
+  const FourInputLibrary& library = FourInputLibrary::get();
+  std::vector<int> functions(8), classes(8);
+  for (unsigned f = 0; f < 1 << 16; ++f) {
+    const std::uint8_t form = library.match(static_cast<std::uint16_t>(f)).form;
+    const std::size_t size = library.chains(form, ChainCost::kGates).front().size;
+    ++functions.at(size);
+    if (library.representative(form) == f) ++classes.at(size);
+  }
+  EXPECT_EQ(functions, (std::vector<int>{10, 60, 456, 2474, 10624, 24184, 25008, 2720}));
+  EXPECT_EQ(classes, (std::vector<int>{2, 2, 5, 20, 34, 75, 72, 12}));
+}
+
+// All chains of up to three gates, each gate any of the sixteen of any two nets before it.
+void grow(std::vector<unsigned>& nets, int gates, std::vector<bool>& reached) {
+  for (const unsigned net : nets) reached[net] = true;
+  if (gates == 0) return;
+  for (std::size_t a = 0; a < nets.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      for (unsigned g = 0; g < kGates; ++g) {
+        nets.push_back(apply_gate(gate_of_bits(g), nets[a], nets[b]) & 0xFFFFu);
+        grow(nets, gates - 1, reached);
+        nets.pop_back();
+      }
+}
+
+TEST(FourInputs, BruteForceFindsNothingSmaller) {
+  const FourInputLibrary& library = FourInputLibrary::get();
+  for (int gates = 1; gates <= 3; ++gates) {
+    std::vector<bool> reached(1 << 16);
+    std::vector<unsigned> nets{0xAAAA, 0xCCCC, 0xF0F0, 0xFF00};
+    grow(nets, gates, reached);
+    for (unsigned f = 0; f < 1 << 16; ++f) {
+      const std::uint8_t form = library.match(static_cast<std::uint16_t>(f)).form;
+      const int size = library.chains(form, ChainCost::kGates).front().size;
+      ASSERT_EQ(reached[f], size <= gates) << "function " << f << " in " << gates << " gates";
+    }
+  }
+}
+
+TEST(GateGraph, GivesBackTheCircuitThatItWasMadeFrom) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Netlist n = test::random_netlist(seed, 1 + static_cast<int>(seed % 9), static_cast<int>(seed * 4), 3);
+    for (const bool only_ands : {false, true}) {
+      const Netlist back = GateGraph(n, only_ands).netlist();
+      check_netlist(back, "graph");
+      ASSERT_EQ(test::signature(back), test::signature(n)) << seed;
+      EXPECT_TRUE(!only_ands || xors(back) == 0);
+    }
+  }
+}
+
+TEST(GateGraph, MergesWhatBecomesEqualWhenANetIsReplaced) {
+  Netlist n;
+  const Net a = n.add_input("a"), b = n.add_input("b"), c = n.add_input("c");
+  const Net ab = n.add_gate(Gate::kAnd, a, b), other = n.add_gate(Gate::kOr, a, b);
+  n.add_output("x", n.add_gate(Gate::kXor, ab, c));
+  n.add_output("y", n.add_gate(Gate::kXnor, other, c));
+  GateGraph graph(n, false);
+  EXPECT_EQ(graph.gates(), 4u);
+  const Edge edge = graph.find(false, 2 * 1 + 1, 2 * 2 + 1);  // neither: the OR is its inverse
+  ASSERT_NE(edge, kNoEdge);
+  graph.replace(node_of(edge), graph.find(false, 2 * 1, 2 * 2) ^ 1u);
+  EXPECT_EQ(graph.gates(), 2u);
+  const Netlist merged = graph.netlist();
+  for (const bool va : {false, true})
+    for (const bool vc : {false, true}) {
+      const std::vector<bool> out = evaluate(merged, {va, true, vc});
+      EXPECT_EQ(out[0], va != vc);
+      EXPECT_EQ(out[1], va == vc);
+    }
+}
+
+RC_GTEST_PROP(Restructure, EveryPassKeepsCircuitsOfManyInputsInEveryGoal, ()) {
+  const auto seed = *rc::gen::inRange<std::uint64_t>(0, 100000);
+  const Netlist n = test::layered_netlist(seed, *rc::gen::inRange(15, 40), *rc::gen::inRange(10, 40),
+                                          *rc::gen::inRange(2, 9), *rc::gen::inRange(1, 12));
+  const auto goal = static_cast<CircuitGoal>(*rc::gen::inRange(0, 3));
+  const bool sideways = *rc::gen::arbitrary<bool>();
+  const int kicks = *rc::gen::inRange(0, 5), leaves = *rc::gen::inRange(2, 11);
+  const Netlist rewritten = rewrite(n, {goal, sideways, kicks, seed});
+  RC_ASSERT(equal(n, rewritten));
+  const Netlist small = resubstitute_once(rewritten, {goal, sideways, sideways, seed, 14, leaves, 10'000'000});
+  check_netlist(small, "resubstitute");
+  RC_ASSERT(equal(n, small));
+  RC_ASSERT(goal != CircuitGoal::kGates || small.gates.size() <= rewritten.gates.size());
+  RC_ASSERT(goal != CircuitGoal::kDepth || kicks > 0 || count_netlist(small).depth <= count_netlist(n).depth);
+  const Netlist level = balance(n);
+  RC_ASSERT(equal(n, level));
+  RC_ASSERT(count_netlist(level).depth <= count_netlist(n).depth);
+}
+
+RC_GTEST_PROP(Rebuild, CircuitsMadeOfATableAloneComputeIt, ()) {
+  const auto seed = *rc::gen::inRange<std::uint64_t>(0, 100000);
+  const Netlist n = test::random_netlist(seed, *rc::gen::inRange(1, 11), *rc::gen::inRange(0, 60),
+                                         *rc::gen::inRange(1, 5), *rc::gen::inRange(2, 40));
+  for (const Netlist& other : rebuild(n, {.seed = seed, .effort = 5'000'000})) {
+    check_netlist(other, "rebuild");
+    RC_ASSERT(test::signature(other) == test::signature(n));
+  }
+}
+
+// x is above 4 of 9, some of them inverted, told apart by a chain of multiplexers.
+Netlist majority_by_muxes() {
+  Netlist n;
+  std::vector<Net> at_least(6);
+  for (int i = 0; i < 9; ++i) n.add_input(fmt::format("x{}", i));
+  at_least[0] = n.add_constant(true);
+  for (std::size_t k = 1; k < 6; ++k) at_least[k] = n.add_constant(false);
+  for (Net x = 0; x < 9; ++x)
+    for (std::size_t k = 5; k > 0; --k) {
+      const bool turned = x % 3 == 1;
+      const Net rise = n.add_gate(turned ? Gate::kNotAAndB : Gate::kAnd, x, at_least[k - 1]);
+      at_least[k] = n.add_gate(Gate::kOr, at_least[k], rise);
+    }
+  n.add_output("y", at_least[5]);
+  return n;
+}
+
+TEST(Rebuild, InputsThatAreAlikeAreCounted) {
+  const Netlist n = majority_by_muxes();
+  const std::vector<Netlist> made = rebuild(n);
+  ASSERT_EQ(made.size(), 2u);
+  for (const Netlist& other : made) EXPECT_TRUE(equal(n, other));
+  // Seven full adders of five gates at most, and what compares the count with four.
+  EXPECT_LE(made[0].gates.size(), 40u);
+  const std::vector<Netlist> life = rebuild(test::clumsy_life());
+  ASSERT_EQ(life.size(), 2u);
+  EXPECT_LE(life[0].gates.size(), 30u);
+  EXPECT_TRUE(equal(test::clumsy_life(), life[0]));
+}
+
+TEST(Rebuild, LifeComesDownToItsAddersWhateverItIsWrittenAs) {
+  const Netlist small = test::simplify_quickly(test::clumsy_life());
+  EXPECT_LE(small.gates.size(), 30u);
+  EXPECT_TRUE(equal(test::clumsy_life(), small));
+}
+
+TEST(Rebuild, LeavesCircuitsOfManyInputsAlone) {
+  EXPECT_TRUE(rebuild(test::layered_netlist(3, 30, 40, 3, 20)).empty());
+}
+
+Netlist ripple_adder(int width) {
+  Netlist n;
+  std::vector<Net> a, b;
+  for (int i = 0; i < width; ++i) a.push_back(n.add_input("a"));
+  for (int i = 0; i < width; ++i) b.push_back(n.add_input("b"));
+  Net carry = kNoNet;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Net half = n.add_gate(Gate::kXor, a[i], b[i]), both = n.add_gate(Gate::kAnd, a[i], b[i]);
+    if (i == 0) {
+      n.add_output("s", half);
+      carry = both;
+      continue;
+    }
+    n.add_output("s", n.add_gate(Gate::kXor, half, carry));
+    // The carry as a person writes it: any two of three.
+    const Net ac = n.add_gate(Gate::kAnd, a[i], carry), bc = n.add_gate(Gate::kAnd, b[i], carry);
+    carry = n.add_gate(Gate::kOr, n.add_gate(Gate::kOr, both, ac), bc);
+  }
+  n.add_output("s", carry);
+  return n;
+}
+
+TEST(Restructure, AnAdderOfManyInputsComesDownToFiveGatesForEachBit) {
+  const Netlist n = ripple_adder(8);  // sixteen inputs
+  SimplifyOptions options;
+  options.resubstitute_options.walks = 10;
+  const Netlist small = simplify(n, options);
+  EXPECT_EQ(small.gates.size(), 37u);
+  EXPECT_TRUE(equal(n, small));
+}
+
+TEST(Restructure, EachGoalIsBestAtWhatItCounts) {
+  const Netlist n = ripple_adder(8);
+  std::vector<Netlist> best;
+  for (std::size_t goal = 0; goal < kCircuitGoalNames.size(); ++goal) {
+    SimplifyOptions options;
+    options.goal = static_cast<CircuitGoal>(goal);
+    options.resubstitute_options.walks = 20;
+    options.resubstitute_options.effort = 30'000'000;
+    best.push_back(simplify(n, options));
+    EXPECT_TRUE(equal(n, best.back())) << kCircuitGoalNames[goal];
+    EXPECT_EQ(simplify(n, options), best.back()) << kCircuitGoalNames[goal];
+  }
+  const auto ands = [](const Netlist& netlist) { return netlist.gates.size() + 2 * xors(netlist); };
+  const auto depth = [](const Netlist& netlist) { return count_netlist(netlist).depth; };
+  const auto tables = [](const Netlist& netlist) { return map_luts(netlist, 6).luts.size(); };
+  EXPECT_EQ(xors(best[1]), 0u);
+  for (const Netlist& other : best) {
+    EXPECT_LE(best[0].gates.size(), other.gates.size());
+    EXPECT_LE(ands(best[1]), ands(other));
+    EXPECT_LE(depth(best[2]), depth(other));
+    EXPECT_LE(tables(best[3]), tables(other));
+  }
+  EXPECT_LT(depth(best[2]), depth(best[0]));
+}
+
+TEST(Restructure, AWideCoverIsReadAsAShallowTree) {
+  std::string text = ".model wide\n.inputs";
+  for (int i = 0; i < 64; ++i) text += fmt::format(" i{}", i);
+  text += "\n.outputs y\n.names";
+  for (int i = 0; i < 64; ++i) text += fmt::format(" i{}", i);
+  text += " y\n";
+  for (int row = 0; row < 32; ++row) {
+    std::string pattern(64, '1');
+    for (int i = 0; i < 6; ++i) pattern[static_cast<std::size_t>((row * 13 + i * 11) % 64)] = '0';
+    text += pattern + " 1\n";
+  }
+  const Netlist n = import_blif(text + ".end\n", "wide.blif");
+  EXPECT_EQ(count_netlist(n).depth, 6u + 5u);
+}
+
+TEST(Restructure, EffortIsABound) {
+  const Netlist n = test::layered_netlist(3, 60, 200, 10, 50);
+  ResubstituteReport report;
+  resubstitute(n, {.walks = 1000, .effort = 20'000'000}, &report);
+  EXPECT_GE(report.spent, 20'000'000u);
+  EXPECT_LT(report.spent, 80'000'000u);  // the last pass is finished
+}
+
+}  // namespace
+}  // namespace espalier
