@@ -253,6 +253,7 @@ CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGr
 void CircuitSearch::step(const ThreadPool& pool) {
   const std::uint64_t generation = state_.generation, wrong_before = state_.best_score.wrong;
   const std::size_t flaws_before = state_.best_score.flaws;
+  const bool shrank = shrinking();
   score_.draw_sample(generation, !wrong_before && flaws_before);
   const Netlist parent =
       shuffled(state_.parent, Random(options_.seed, Purpose::kRefine, static_cast<std::uint32_t>(generation)));
@@ -295,6 +296,12 @@ void CircuitSearch::step(const ThreadPool& pool) {
     state_.best_score.wrong ? force(pool) : polish(pool);
   if (state_.best_score.wrong < wrong_before || state_.best_score.flaws < flaws_before)
     state_.improved_at = state_.evaluations;
+  // Shrinking goes from the best: a parent with more gates than there is room for has no mutants that may follow it.
+  if (shrinking() && (!shrank || !best ||
+                      Compactor(kind_).measure(state_.parent).gates > state_.best_score.size.gates + options_.room)) {
+    state_.parent = state_.best;
+    state_.parent_wrong = 0;
+  }
 }
 
 // What the search does not reach by small changes is built, in several rounds while that helps.

@@ -105,6 +105,21 @@ TEST(CircuitSearch, NeverEndsWorseThanItBegan) {
   }
 }
 
+// The circuit that solved the task need not be the parent of the next generation, which may be far larger.
+TEST(CircuitSearch, ShrinkingGoesOnFromTheBestWhenTheParentIsTooLarge) {
+  const Netlist best = test::random_netlist(4, 8, 20, 3);
+  TableScore score(complete_table(best));
+  const CircuitSearch start(best, score, kShort, calling_thread());
+  SearchState state = start.state();
+  ASSERT_EQ(state.best_score.wrong, 0u);
+  state.parent = kStart;
+  SearchOptions options = kShort;
+  ASSERT_GT(count_netlist(kStart).gates(), state.best_score.size.gates + options.room);
+  CircuitSearch search(state, score, options, calling_thread());
+  search.step(calling_thread());
+  EXPECT_LE(count_netlist(search.state().parent).gates(), search.state().best_score.size.gates + options.room);
+}
+
 TEST(CircuitSearch, ACompleteTableIsAlwaysReachedAndTheResultIsProved) {
   const Netlist start = test::random_netlist(9, 8, 40, 2), wanted = test::random_netlist(10, 8, 40, 2);
   SearchOptions options{.evaluations = 200'000, .shrink = 20'000, .patience = 5000};
