@@ -53,6 +53,10 @@ int evaluate_table(const EvalFlags& f, const TableModel& model) {
 int compare_soft_and_hard(const EvalFlags& f) {
   check_output("--svg", f.svg, {f.model});
   const auto model = load_lattice_model(f.model);
+  if (model->is_refined())
+    throw UsageError("--divergence", fmt::format("got {}, whose circuit a search has found, expected a model as it was "
+                                                 "trained; hint: train --from makes soft gates of it",
+                                                 f.model));
   const std::vector<DivergenceRow> rows = divergence(*model, f.boards, ThreadPool(f.threads));
   if (!f.svg.empty())
     write_output(f.svg, divergence_picture(rows, fmt::format("{}: soft against hard", model->goal().name())));

@@ -28,7 +28,7 @@ struct Options {
   bool json = false, quiet = false, resume = false, require_solved = false;
 };
 
-constexpr double kSaveSeconds = 10;
+constexpr double kFirstSave = 1, kSaveSeconds = 10;
 
 std::string default_output(const std::string& model) {
   const std::filesystem::path path(model);
@@ -51,7 +51,7 @@ class SearchRun {
   void run(ThreadPool& pool, const std::function<void()>& save) {
     pool.watch(&interrupt_flag());
     Progress progress(o_.quiet, o_.search.evaluations + o_.search.shrink, evaluations_);
-    for (double saved = seconds_now(); !search_.ended();) {
+    for (double saved = seconds_now() + kFirstSave - kSaveSeconds; !search_.ended();) {
       if (interrupt_flag().raised()) stopped_ = "interrupted";
       if (o_.seconds > 0 && seconds_now() - start_ > o_.seconds) stopped_ = "out of time";
       if (!stopped_.empty()) break;
@@ -115,6 +115,9 @@ int refine_model(const Options& o, const std::string& output) {
   const auto model = load_lattice_model(o.model);
   ThreadPool pool(o.threads);
   ModelRefiner refiner(*model, o.search, pool);
+  if (o.resume && !std::filesystem::exists(search_file))
+    fail("resume", fmt::format("no {}", search_file), "the file of a search that was stopped",
+         "it ended, or was stopped in its first second");
   if (o.resume) refiner.restore(read_safetensors(search_file), pool);
   SearchRun run(o, refiner.search(), refiner.before(), static_cast<double>(refiner.boards()), output);
   run.run(pool, [&] {
@@ -156,7 +159,8 @@ Command refine_command() {
   command.options
       .add("table", f->table, "what a netlist should compute: lines of input bits, a space, output bits, - for either")
       .metavar("FILE");
-  command.options.add("evaluations", f->search.evaluations, "mutants to try while bits are wrong", 1, 1e15);
+  command.options.add("evaluations", f->search.evaluations, "mutants to try while bits are wrong or trials fail", 1,
+                      1e15);
   command.options.add("shrink", f->search.shrink, "mutants to try for fewer gates once no bit is wrong", 0, 1e15);
   command.options.add("seconds", f->seconds, "stop after this time; 0 = never", 0, 1e9);
   command.options.add("seed", f->search.seed, "seed of the search", 0, 1.8446744073709552e19);

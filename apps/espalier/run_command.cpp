@@ -166,6 +166,10 @@ int run(const RunFlags& f) {
   const std::uint64_t steps = f.steps ? f.steps : model.goal().view(model.rollout()).steps;
   ThreadPool pool(f.threads);
   Ranks* const ranks = f.soft ? nullptr : program_ranks();
+  if (f.soft && model.is_refined())
+    throw UsageError("--soft", fmt::format("got {}, whose circuit a search has found, expected a model as it was "
+                                           "trained; hint: train --from makes soft gates of it",
+                                           f.model));
   if (f.soft && program_ranks() && !program_ranks()->first()) return kDone;
   if (ranks) program_ranks()->set_patience(f.rank_timeout);
   if (ranks) check_same_model(*ranks, model);

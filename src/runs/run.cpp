@@ -277,6 +277,10 @@ Run::Run(Run&&) noexcept = default;
 Run::~Run() = default;
 
 Run Run::create(RunConfig config, const RunOptions& options) {
+  // Fewer steps than the task's own are a quick try: one attempt, unless a budget is asked for.
+  for (const Task& task : all_tasks())
+    if (task.name == config.task && config.train.steps < task.train.steps && config.budget == task.budget)
+      config.budget = 0;
   auto state = std::make_unique<State>(std::move(config), options);
   state->first = state->config.make_objective();  // what is impossible fails here, before there is a folder
   if (!options.folder.empty() && state->writes())

@@ -86,8 +86,8 @@ std::unique_ptr<LatticeModel> ModelRefiner::best(const ThreadPool& pool) const {
 
 ModelNotes ModelRefiner::notes() const {
   const SearchState& s = search_->state();
-  return {{"refined.wrong", fmt::format("{}", before_.wrong)},
-          {"refined.gates", fmt::format("{}", before_.size.gates)},
+  return {{"refined.wrong_before", fmt::format("{}", before_.wrong)},
+          {"refined.gates_before", fmt::format("{}", before_.size.gates)},
           {"refined.seed", std::to_string(options_.seed)},
           {"refined.evaluations", std::to_string(s.evaluations)},
           {"solved", s.best_score.wrong ? "false" : "true"}};
