@@ -82,7 +82,8 @@ struct Run::State {
     emit(event);
     if (!client) return;
     const double now = seconds_now();
-    if (event.kind == RunEvent::Kind::kStep && now - told_at < kTellSeconds) return;
+    const bool small = event.kind == RunEvent::Kind::kStep || event.kind == RunEvent::Kind::kSearch;
+    if (small && now - told_at < kTellSeconds) return;
     told_at = now;
     heed(client->tell(index, event));
   }
