@@ -22,14 +22,17 @@ void api_logic(std::span<const std::byte> bytes);  // these four in api_circuits
 void api_lattice(std::span<const std::byte> bytes);
 void api_netlist(std::span<const std::byte> bytes);
 void api_train(std::span<const std::byte> bytes);
+void api_synth(std::span<const std::byte> bytes);
+void api_runs(std::span<const std::byte> bytes);
 
 struct ApiEntry {
   const char* name;
   void (*run)(std::span<const std::byte>);
 };
 inline constexpr ApiEntry kApiEntries[] = {
-    {"api_graph", api_graph},     {"api_dag", api_dag},         {"api_message", api_message}, {"api_logic", api_logic},
-    {"api_lattice", api_lattice}, {"api_netlist", api_netlist}, {"api_train", api_train}};
+    {"api_graph", api_graph}, {"api_dag", api_dag},         {"api_message", api_message},
+    {"api_logic", api_logic}, {"api_lattice", api_lattice}, {"api_netlist", api_netlist},
+    {"api_train", api_train}, {"api_synth", api_synth},     {"api_runs", api_runs}};
 
 // Decisions out of bytes; noughts when they are used up.
 class Choices {
