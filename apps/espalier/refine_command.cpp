@@ -48,7 +48,7 @@ class SearchRun {
         output_(std::move(output)),
         evaluations_(search.state().evaluations) {}
 
-  void run(ThreadPool& pool, const std::function<void()>& save) {
+  void run(ThreadPool& pool, const std::function<void(bool ended)>& save) {
     pool.watch(&interrupt_flag());
     Progress progress(o_.quiet, o_.search.evaluations + o_.search.shrink, evaluations_);
     for (double saved = seconds_now() + kFirstSave - kSaveSeconds; !search_.ended();) {
@@ -62,14 +62,12 @@ class SearchRun {
       }
       const SearchScore& best = search_.state().best_score;
       progress.update(search_.state().evaluations, fmt::format("wrong {:.4g}  gates {}", wrong(best), best.size.gates));
-      if (seconds_now() - saved > kSaveSeconds) save(), saved = seconds_now();
+      if (seconds_now() - saved > kSaveSeconds) save(false), saved = seconds_now();
     }
     pool.watch(nullptr);
     progress.clear();
-    save();
+    save(stopped_.empty());
   }
-
-  const std::string& stopped() const { return stopped_; }
 
   int report() const {
     const SearchState& s = search_.state();
@@ -120,13 +118,15 @@ int refine_model(const Options& o, const std::string& output) {
          "it ended, or was stopped in its first second");
   if (o.resume) refiner.restore(read_safetensors(search_file), pool);
   SearchRun run(o, refiner.search(), refiner.before(), static_cast<double>(refiner.boards()), output);
-  run.run(pool, [&] {
+  run.run(pool, [&](bool ended) {
     ModelNotes notes = refiner.notes();
     notes["refined.from"] = o.model;
     save_model(output, *refiner.best(pool), notes);
-    write_safetensors(search_file, refiner.checkpoint());
+    if (ended)
+      std::filesystem::remove(search_file);
+    else
+      write_safetensors(search_file, refiner.checkpoint());
   });
-  if (run.stopped().empty()) std::filesystem::remove(search_file);
   return run.report();
 }
 
@@ -139,7 +139,7 @@ int refine_table(const Options& o, const std::string& output) {
   ThreadPool pool(o.threads);
   CircuitSearch search(circuit, score, o.search, pool);
   SearchRun run(o, search, search.state().best_score, 1, output);
-  run.run(pool, [&] {
+  run.run(pool, [&](bool) {
     ExportOptions options;
     options.format = format;
     options.file = output;
