@@ -222,7 +222,7 @@ BoardProver::Query BoardProver::damaged_anywhere(const Board& settled, const Boa
                     column_bits = std::bit_width(static_cast<unsigned>(columns - 1));
   query.bits = values + row_bits + column_bits;
   query.steps = steps;
-  query.start = [=, this](Unroller& u) {
+  query.start = [=](Unroller& u) {
     // covered[i]: a stretch of `length` that begins where the number says covers place i.
     const auto covered = [&](std::size_t first, std::size_t bits, int places, int length) {
       std::vector<Literal> cover(static_cast<std::size_t>(places + length - 1), kZero);
