@@ -18,9 +18,10 @@ GateGraph::GateGraph(const Netlist& netlist, bool only_ands)
   for (Net net = 0; net < netlist.inputs.size(); ++net) edges[net] = 2 * (net + 1);
   for (std::size_t g = 0; g < netlist.gates.size(); ++g) {
     const auto& [gate, net_a, net_b] = netlist.gates[g];
-    const Edge a = edges[net_a], b = edges[net_b];
+    const bool constant = is_constant(gate);  // its operands may be anything
+    const Edge a = constant ? 0 : edges[net_a], b = constant ? 0 : edges[net_b];
     Edge& own = edges[netlist.net_of_gate(g)];
-    if (is_constant(gate)) {
+    if (constant) {
       own = gate == Gate::kTrue;
     } else if (!reads_b(gate)) {
       own = a ^ (gate == Gate::kNotA);

@@ -137,7 +137,7 @@ class Mapper {
       mapping.luts.push_back({own, best_[own].leaves, table(own, best_[own].leaves)});
     }
     std::ranges::reverse(mapping.luts);
-    for (const Lut& lut : mapping.luts) {
+    for (const MappedLut& lut : mapping.luts) {
       for (const Net leaf : lut.leaves) depth[lut.root] = std::max(depth[lut.root], depth[leaf]);
       mapping.depth = std::max(mapping.depth, ++depth[lut.root]);
     }

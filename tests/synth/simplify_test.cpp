@@ -169,5 +169,18 @@ TEST(Simplify, ChangesNoBoard) {
   EXPECT_TRUE(a == b);
 }
 
+TEST(Simplify, ConstantsMayNameAnyOperands) {
+  Netlist n;
+  const Net a = n.add_input("a");
+  n.gates.push_back({Gate::kTrue, 900, 901});
+  const Net high = n.net_of_gate(0);
+  n.add_output("y", n.add_gate(Gate::kAnd, a, high));
+  for (const CircuitGoal goal : {CircuitGoal::kGates, CircuitGoal::kAnds, CircuitGoal::kDepth, CircuitGoal::kLut6}) {
+    SimplifyOptions options;
+    options.goal = goal;
+    EXPECT_EQ(count_netlist(simplify(n, options)).gates(), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace espalier
