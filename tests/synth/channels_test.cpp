@@ -145,7 +145,7 @@ TEST(Luts, ComputeWhatTheGatesDo) {
       std::vector<std::uint64_t> words;
       for (std::size_t i = 0; i < n.inputs.size(); ++i) words.push_back(counting_word(i, seed));
       const std::vector<std::uint64_t> nets = evaluate_words(n, words);
-      for (const Lut& lut : mapping.luts) {
+      for (const MappedLut& lut : mapping.luts) {
         ASSERT_LE(lut.leaves.size(), static_cast<std::size_t>(inputs));
         for (int bit = 0; bit < 64; ++bit) {
           unsigned place = 0;
