@@ -262,7 +262,9 @@ void GateGraph::replace(std::uint32_t n, Edge by) {
   for (const std::uint32_t t : touched) kill(t);
 }
 
-std::size_t GateGraph::dereference(std::uint32_t n) {
+// Gates of the cone below `n`, itself included, as far as reached(operand) says that an operand belongs to it.
+template <class Reached>
+std::size_t GateGraph::count_cone(std::uint32_t n, Reached reached) {
   std::size_t count = 0;
   std::vector<std::uint32_t> stack{n};
   while (!stack.empty()) {
@@ -270,22 +272,17 @@ std::size_t GateGraph::dereference(std::uint32_t n) {
     stack.pop_back();
     ++count;
     for (const Edge edge : {nodes_[top].a, nodes_[top].b})
-      if (--nodes_[node_of(edge)].refs == 0 && is_gate(node_of(edge))) stack.push_back(node_of(edge));
+      if (reached(nodes_[node_of(edge)]) && is_gate(node_of(edge))) stack.push_back(node_of(edge));
   }
   return count;
 }
 
+std::size_t GateGraph::dereference(std::uint32_t n) {
+  return count_cone(n, [](GraphNode& operand) { return --operand.refs == 0; });
+}
+
 std::size_t GateGraph::reference(std::uint32_t n) {
-  std::size_t count = 0;
-  std::vector<std::uint32_t> stack{n};
-  while (!stack.empty()) {
-    const std::uint32_t top = stack.back();
-    stack.pop_back();
-    ++count;
-    for (const Edge edge : {nodes_[top].a, nodes_[top].b})
-      if (nodes_[node_of(edge)].refs++ == 0 && is_gate(node_of(edge))) stack.push_back(node_of(edge));
-  }
-  return count;
+  return count_cone(n, [](GraphNode& operand) { return operand.refs++ == 0; });
 }
 
 }  // namespace espalier

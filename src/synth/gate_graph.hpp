@@ -59,6 +59,8 @@ class GateGraph {
   void release(std::uint32_t n) { --nodes_[n].refs; }
 
  private:
+  template <class Reached>
+  std::size_t count_cone(std::uint32_t n, Reached reached);
   struct Shape {
     bool is_xor = false;
     Edge a = 0, b = 0;

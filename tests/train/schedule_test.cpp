@@ -5,6 +5,7 @@
 
 #include "espalier/error.hpp"
 #include "espalier/optimizer.hpp"
+#include "espalier/trainer.hpp"
 
 namespace espalier {
 namespace {
@@ -52,7 +53,14 @@ TEST(Schedule, TheRateIsAlwaysBetweenZeroAndItsHighest) {
   }));
 }
 
-TEST(Schedule, NamesAreKnownOrErrors) {}
+TEST(Schedule, NamesAreKnownOrErrors) {
+  TrainOptions options;
+  Fields fields = fields_of(options);
+  fields.at("schedule").set("cosine");
+  EXPECT_EQ(options.schedule.kind, ScheduleKind::kCosine);
+  EXPECT_THROW(fields.at("schedule").set("cosinus"), Error);
+  EXPECT_EQ(options.schedule.kind, ScheduleKind::kCosine);
+}
 
 }  // namespace
 }  // namespace espalier
