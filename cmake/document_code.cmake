@@ -26,8 +26,8 @@ function(espalier_readme_snippets document)
 endfunction()
 
 # espalier_public_headers(): a test that compiles every public header alone, without precompiled headers and without
-# src/ in sight. Where the comment at the top of a header has a line `// Example:`, the lines that follow it, begun with
-# `//   `, are the body of a function in namespace espalier that must compile, too.
+# src/ in sight, together with its example: the comment at the top of each has a line `// Example:`, and the lines that
+# follow it, begun with `//   `, are the body of a function in namespace espalier. A header without one is an error.
 function(espalier_public_headers)
   file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/espalier/*.hpp)
   set(sources "")
@@ -36,11 +36,11 @@ function(espalier_public_headers)
     get_filename_component(name ${header} NAME_WE)
     file(READ ${header} text)
     string(REGEX REPLACE "#pragma once.*" "" text "${text}")
-    set(example "")
-    if(text MATCHES "\n// Example:\n((//   [^\n]*\n)+)")
-      string(REGEX REPLACE "(^|\n)//   " "\\1  " example "${CMAKE_MATCH_1}")
-      set(example "namespace espalier {\n[[maybe_unused]] static void example() {\n${example}}\n}  // namespace espalier\n")
+    if(NOT text MATCHES "\n// Example:\n((//   [^\n]*\n)+)")
+      message(FATAL_ERROR "${header} has no example: write `// Example:` and code in the comment at its top")
     endif()
+    string(REGEX REPLACE "(^|\n)//   " "\\1  " example "${CMAKE_MATCH_1}")
+    set(example "namespace espalier {\n[[maybe_unused]] static void example() {\n${example}}\n}  // namespace espalier\n")
     set(source ${CMAKE_CURRENT_BINARY_DIR}/public_headers/${name}.cpp)
     file(CONFIGURE OUTPUT ${source} CONTENT "#include \"espalier/${name}.hpp\"\n${example}" @ONLY)
     list(APPEND sources ${source})

@@ -50,11 +50,14 @@ def compare(path, run_json, folder):
                   "ands": ands, "abc_ands": abc(read, DC2)[0]}
 
 
-def against_abc(folder, models, run_json):
-    """Every comparison, by name; what is worse than abc's is in bold in row()."""
+def against_abc(folder, models, wanted, run_json):
+    """The comparisons that are wanted, by name; what is worse than abc's is in bold in row()."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
+    models = [model for model in models if model.parent.name in wanted]
     for circuit in benchmarks():
+        if circuit.name not in wanted:
+            continue
         paths.append(folder / f"{circuit.name}.blif")
         paths[-1].write_text(circuit.blif())
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -6,7 +6,6 @@
 
 #include "bench/bench.hpp"
 #include "bench/signature.hpp"
-#include "comm_bench.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
@@ -19,6 +18,7 @@ struct BenchFlags {
   BenchOptions options;
   std::string threads;
   bool json = false, list = false, signature = false, quiet = false, comm = false;
+  double rank_timeout = kRankTimeout;
 };
 
 std::vector<int> parse_threads(const std::string& text) {
@@ -105,7 +105,10 @@ int run_signature(const BenchFlags& f) {
 
 int run(const BenchFlags& f) {
   if (f.list) {
-    for (const BenchCase* c : select_cases(f.options.filter)) fmt::print("{:<28} {}\n", c->name, c->unit);
+    const auto counted = [](double amount, const char* unit) { return amount > 0 ? scaled(amount) + unit : "-"; };
+    fmt::print("{:<33} {:<14} {:>14} {:>10}\n", "case", "unit", "flops of a run", "bytes");
+    for (const BenchCase* c : select_cases(f.options.filter))
+      fmt::print("{:<33} {:<14} {:>14} {:>10}\n", c->name, c->unit, counted(c->flops, ""), counted(c->bytes, "B"));
     return kDone;
   }
   if (f.comm) return comm_bench(f.options.seconds, f.json);
@@ -132,15 +135,17 @@ Command bench_command() {
   o.add("threads", f->threads, "thread counts to compare (default 1,2,4,... all cores)").metavar("1,2");
   o.add("filter", f->options.filter, "only cases whose name contains this").metavar("NAME");
   o.add("repeat", f->options.repeat, "samples of each case and thread count", 1, 100'000);
-  o.add("seconds", f->options.seconds, "no new samples of a case after so long", 0, 86400);
+  o.add("seconds", f->options.seconds, "take no more samples of a case after this many seconds", 0, 86400);
   o.add("list", f->list, "list the cases");
   o.add("signature", f->signature, "hash what small fixed cases compute: one line per case, then one hash of all");
-  o.add("comm", f->comm, "under mpirun: what it costs ranks to exchange bytes, and what of a step they gain");
+  o.add("comm", f->comm, "under mpirun: what it costs ranks to exchange bytes, and how much of a step they save");
+  add_rank_timeout(o, f->rank_timeout);
   add_json(o, f->json);
   o.add("quiet", f->quiet, "do not name the cases as they run");
   command.keeps = f;
   command.over_ranks = true;
   command.run = [f] {
+    if (program_ranks()) program_ranks()->set_patience(f->rank_timeout);
     f->options.threads = parse_threads(f->threads);
     return run(*f);
   };

@@ -33,7 +33,7 @@ BoardSize parse_board_size(const std::string& option, const std::string& text, i
 
 BoardSize board_size(const std::string& option, const std::string& text, const LatticeModel& model, int most) {
   if (!text.empty()) return parse_board_size(option, text, most);
-  const LatticeGoal::View view = model.goal().view(model.rollout());
+  const BoardView view = model.view();
   return {view.height, view.width};
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/lattice/lattice_model.hpp"
+#include "espalier/lattice_model.hpp"
 
 namespace espalier::app {
 

@@ -6,8 +6,7 @@
 #include "base/clock.hpp"
 #include "circuit_files.hpp"
 #include "commands.hpp"
-#include "espalier/synth.hpp"
-#include "models/lattice/model_proof.hpp"
+#include "espalier/lattice_model.hpp"
 #include "output.hpp"
 #include "synth/lut_map.hpp"
 
@@ -16,10 +15,9 @@ namespace {
 
 struct Options {
   std::string path;
-  std::uint64_t search = 0;
-  int lut = 0;
-  bool json = false, with_abc = false, from_start = false;
-  CircuitGoal goal = CircuitGoal::kGates;
+  SimplifyOptions simplify;
+  int lut = 0, threads = 0;
+  bool json = false, from_start = false;
 };
 
 struct Counted {
@@ -28,7 +26,8 @@ struct Counted {
   Netlist small = {};
   SimplifyReport report = {};
   VerifyReport proof = {};
-  std::optional<ChannelReport> across = {};  // of an automaton's cell
+  // Of an automaton's cell: what is left from every start, or from the task's, and what is from the second step on.
+  std::optional<ChannelReport> across = {}, later = {};
   double seconds = 0;
 };
 
@@ -47,8 +46,9 @@ std::string describe(const ChannelReport& report) {
 
 void print_luts(const Netlist& n, int inputs) {
   const LutMapping mapping = map_luts(n, inputs);
-  fmt::print("{} gates, {} ANDs, {} LUT{} of depth {}\n", count_netlist(n).gates(), count_ands(n), mapping.luts.size(),
-             inputs, mapping.depth);
+  const NetlistCounts counts = count_netlist(n);
+  fmt::print("{} gates of depth {}, {} ANDs, {} LUT{} of depth {}\n", counts.gates(), counts.depth, count_ands(n),
+             mapping.luts.size(), inputs, mapping.depth);
 }
 
 Json luts_json(const Netlist& n, int inputs) {
@@ -80,7 +80,7 @@ void print_list(const char* title, const std::vector<std::string>& items) {
 }
 
 void print_text(const Options& options, const Counted& counted) {
-  const auto& [as, raw, small, report, proof, across, seconds] = counted;
+  const auto& [as, raw, small, report, proof, across, later, seconds] = counted;
   const NetlistCounts before = count_netlist(raw), after = count_netlist(small);
   fmt::print("{}: {} gates {}, {} active, {} simplified\n\n", options.path, before.gates(), as, before.active,
              after.gates());
@@ -101,12 +101,15 @@ void print_text(const Options& options, const Counted& counted) {
   const SweepReport& s = report.sweep;
   fmt::print("sweeping: {} merged ({} proved by table, {} by SAT), {} told apart, {} undecided\n", s.merged, s.by_table,
              s.by_sat, s.refuted, s.undecided);
-  if (options.with_abc)
+  if (options.simplify.with_abc)
     fmt::print("abc: {} runs, {} kept, {} failed\n", report.abc.runs, report.abc.kept, report.abc.failed);
   fmt::print("simplified against the circuit {}: {}\n", as, describe(proof, raw));
-  if (across)
-    fmt::print("across steps: {} channels -> {}, {} gates -> {}; {}; {}\n", small.outputs.size(), across->kept.size(),
-               after.gates(), count_netlist(across->cell).gates(), describe(*across), across->proof);
+  const auto print_channels = [&](const char* when, const ChannelReport& r) {
+    fmt::print("{}: {} channels -> {}, {} gates -> {}; {}; {}\n", when, small.outputs.size(), r.kept.size(),
+               after.gates(), count_netlist(r.cell).gates(), describe(r), r.proof);
+  };
+  if (across) print_channels("across steps", *across);
+  if (later) print_channels("from the second step on", *later);
   if (options.lut) {
     fmt::print("simplified: ");
     print_luts(small, options.lut);
@@ -119,7 +122,7 @@ void print_text(const Options& options, const Counted& counted) {
 }
 
 void print_as_json(const Options& options, const Counted& counted) {
-  const auto& [as, raw, small, report, proof, across, seconds] = counted;
+  const auto& [as, raw, small, report, proof, across, later, seconds] = counted;
   Json passes = Json::array(), outputs = Json::array();
   for (const SimplifyStep& step : report.steps)
     passes.push_back({{"pass", step.pass}, {"gates", step.gates}, {"active", step.active}, {"depth", step.depth}});
@@ -142,14 +145,17 @@ void print_as_json(const Options& options, const Counted& counted) {
             {"equal", proof.verdict == VerifyReport::Verdict::kEqual},
             {"proof", describe(proof, raw)},
             {"seconds", seconds}};
-  if (across)
-    j["across_steps"] = {{"channels", across->kept.size()}, {"kept", across->kept},
-                         {"unneeded", across->unneeded},    {"constant", across->constant},
-                         {"equal", across->equal},          {"opposite", across->opposite},
-                         {"proof", across->proof},          {"circuit", counts_json(across->cell)}};
+  const auto channels_json = [](const ChannelReport& r) {
+    return Json{{"channels", r.kept.size()}, {"kept", r.kept},
+                {"unneeded", r.unneeded},    {"constant", r.constant},
+                {"equal", r.equal},          {"opposite", r.opposite},
+                {"proof", r.proof},          {"circuit", counts_json(r.cell)}};
+  };
+  if (across) j["across_steps"] = channels_json(*across);
+  if (later) j["from_second_step"] = channels_json(*later);
   if (options.lut) j["lut"] = luts_json(small, options.lut);
   if (options.lut && across) j["across_steps"]["lut"] = luts_json(across->cell, options.lut);
-  if (options.with_abc)
+  if (options.simplify.with_abc)
     j["abc"] = {{"runs", report.abc.runs}, {"kept", report.abc.kept}, {"failed", report.abc.failed}};
   print_json(j);
 }
@@ -160,13 +166,11 @@ Command circuit_command() {
   const auto f = std::make_shared<Options>();
   Command command{"circuit", "simplify a trained circuit and count its gates"};
   command.arguments = {{"model", &f->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"}};
-  command.options.add("for", f->goal, "what is to be small; an XOR is one gate or three ands",
-                      {kCircuitGoalNames.begin(), kCircuitGoalNames.end()});
-  command.options.add("search", f->search, "mutants to try for fewer gates; the result is proved", 0, 1e12);
-  command.options.add("with-abc", f->with_abc, "let Berkeley ABC rewrite it too");
+  command.options.append(fields_of(f->simplify));
   command.options.add("from-start", f->from_start,
-                      "across steps, use what holds on every board that the task's start leads to");
-  command.options.add("lut", f->lut, "count ANDs and lookup tables of so many inputs, too (0: do not)", 0, 6);
+                      "across steps, use what holds on every board that the task's start alone leads to");
+  command.options.add("lut", f->lut, "also count ANDs, and lookup tables of this many inputs; 0 = do not", 0, 6);
+  add_threads(command.options, f->threads);
   add_json(command.options, f->json);
   command.footer =
       "Exit code 0: simplified and proved, 1: an error, 3: no proof within a minute.\n"
@@ -175,20 +179,21 @@ Command circuit_command() {
   command.run = [f] {
     const LoadedCircuit loaded = load_circuit(f->path);
     const Netlist& raw = loaded.netlist;
-    SimplifyOptions options;
-    options.with_abc = f->with_abc;
-    options.goal = f->goal;
-    options.search = f->search;
+    const ThreadPool pool(f->threads);
+    f->simplify.pool = &pool;
     if (f->lut == 1) throw UsageError("--lut", "got 1, expected 2 to 6");
     if (f->from_start && !loaded.model) throw UsageError("--from-start", "got a netlist, expected a model with a task");
-    Counted counted{loaded.as(), raw};
+    Counted counted{loaded.model ? "as trained" : "as given", raw};
     const double start = seconds_now();
-    counted.small = simplify(raw, options, &counted.report);
+    counted.small = simplify(raw, f->simplify, &counted.report);
     counted.seconds = seconds_now() - start;
     VerifyOptions limits;
     limits.seconds = 60;
     counted.proof = verify(raw, counted.small, limits);
-    if (loaded.model) counted.across = across_steps(*loaded.model, counted.small, f->from_start);
+    if (loaded.model) {
+      counted.across = across_steps(*loaded.model, counted.small, f->from_start);
+      if (!f->from_start) counted.later = after_first_step(*loaded.model, counted.small);
+    }
     (f->json ? print_as_json : print_text)(*f, counted);
     using Verdict = VerifyReport::Verdict;
     if (counted.proof.verdict == Verdict::kEqual) return abc_exit_code(counted.report.abc);

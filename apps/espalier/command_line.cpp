@@ -7,8 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "espalier/error.hpp"
+#include "output.hpp"
 #include "program_ranks.hpp"
 
 namespace espalier::app {
@@ -19,11 +21,12 @@ bool shared_work = false;  // a command runs on all ranks
 // Never throws, even when standard error cannot be written; one line, whatever the text.
 int complain(std::string text, int exit_code) {
   constexpr std::size_t kMaxLine = 1000;
-  std::ranges::replace(text, '\n', ' ');
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
   if (text.size() > kMaxLine) text = text.substr(0, kMaxLine / 2) + " ... " + text.substr(text.size() - kMaxLine / 2);
   // What went wrong in a command may have gone wrong on one rank alone; before, all see the same.
   if (program_ranks() && shared_work) program_ranks()->end_job(text, exit_code);
-  std::fputs(("espalier: " + text + "\n").c_str(), stderr);
+  note("espalier: {}\n", text);
   return exit_code;
 }
 
@@ -48,7 +51,8 @@ std::string metavar_of(const Field& field) {
 }
 
 // A field's Error says "[name] got ...": on the command line the name is that of the flag.
-void set_from_flag(Field field, const std::string& text) {
+void set_from_flag(Field field, const std::string& text, std::set<std::string>& given) {
+  given.insert(field.name());
   try {
     field.set_text(text);
   } catch (const Error& e) {
@@ -58,10 +62,10 @@ void set_from_flag(Field field, const std::string& text) {
   }
 }
 
-void add_option(CLI::App& app, const Field& field) {
+void add_option(CLI::App& app, const Field& field, const std::shared_ptr<std::set<std::string>>& given) {
   if (field.kind() == Field::Kind::kFlag) {
-    const auto set = [field](bool value) {
-      return [field, value](std::int64_t) { set_from_flag(field, value ? "true" : "false"); };
+    const auto set = [&](bool value) {
+      return [field, value, given](std::int64_t) { set_from_flag(field, value ? "true" : "false", *given); };
     };
     const bool on = field.text() == "true";
     // A flag takes no value: "--quiet=no" would turn it on.
@@ -69,12 +73,13 @@ void add_option(CLI::App& app, const Field& field) {
            flags_of(field), set(true),
            on ? fmt::format("{} (the default; --no-{} turns it off)", field.help(), field.name()) : field.help())
         ->disable_flag_override();
-    if (on)  // the help above names it
-      app.add_flag_function("--no-" + field.name(), set(false))->disable_flag_override()->group("");
+    // Named in the help only where it changes something, but taken everywhere: one command line serves for several
+    // tasks.
+    app.add_flag_function("--no-" + field.name(), set(false))->disable_flag_override()->group("");
     return;
   }
   app.add_option_function<std::string>(
-         flags_of(field), [field](const std::string& text) { set_from_flag(field, text); }, field.help())
+         flags_of(field), [field, given](const std::string& text) { set_from_flag(field, text, *given); }, field.help())
       ->take_last()
       ->type_name(metavar_of(field))
       ->default_str(field.text());
@@ -107,7 +112,7 @@ void build(CLI::App& app, const Command& command, int& exit_code) {
     CLI::Option* option = app.add_option(argument.name, *argument.value, argument.help);
     option->type_name("")->required(argument.required);
   }
-  for (const Field& field : command.options.list()) add_option(app, field);
+  for (const Field& field : command.options.list()) add_option(app, field, command.given);
   for (const Command& inner : command.commands) {
     CLI::App* sub = app.add_subcommand(inner.name, inner.summary);
     sub->group(command.what_commands_are);
@@ -148,6 +153,8 @@ int run_command_line(const Command& program, const std::string& version, int arg
     return complain(fmt::format("{}; try --help", e.what()), kUsage);
   } catch (const std::bad_alloc&) {
     return complain("out of memory", kFailed);
+  } catch (const std::filesystem::filesystem_error& e) {  // a path that the library did not look at with care
+    return complain(fmt::format("\"{}\": {}", e.path1().string(), e.code().message()), kFailed);
   } catch (const std::exception& e) {  // espalier::Error and what the system throws
     return complain(e.what(), kFailed);
   }
@@ -155,6 +162,11 @@ int run_command_line(const Command& program, const std::string& version, int arg
 
 void add_threads(Fields& options, int& threads) {
   options.add("threads", threads, "worker threads; 0 = all cores. Results do not depend on it", 0, 1024);
+}
+
+void add_rank_timeout(Fields& options, double& seconds) {
+  options.add("rank-timeout", seconds, "under mpirun: seconds after which a rank that does not answer ends the job", 1,
+              1e9);
 }
 
 void add_json(Fields& options, bool& json) { options.add("json", json, "print one JSON object on standard output"); }

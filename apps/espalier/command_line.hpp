@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Command {
   // For a word that names none of the commands: throws an Error that says so.
   std::function<void(const std::string& word)> unknown = {};
   std::shared_ptr<void> keeps = {};  // what options and arguments point into
+  std::shared_ptr<std::set<std::string>> given = std::make_shared<std::set<std::string>>();  // options that were named
 };
 
 // Parses, runs one command, and turns errors into one line and an exit code.
@@ -46,6 +48,7 @@ int run_command_line(const Command& program, const std::string& version, int arg
 
 // Options that many commands have.
 void add_threads(Fields& options, int& threads);
+void add_rank_timeout(Fields& options, double& seconds);
 void add_json(Fields& options, bool& json);
 
 }  // namespace espalier::app

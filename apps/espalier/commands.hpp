@@ -21,4 +21,7 @@ Command predict_command();
 Command ged_command();
 Command data_command();
 
+// The cost of ranks, measured under mpirun: prints one line per size and per task, or one JSON object; an exit code.
+int comm_bench(double seconds, bool json);
+
 }  // namespace espalier::app

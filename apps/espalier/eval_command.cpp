@@ -1,12 +1,10 @@
 // espalier eval MODEL: the validation of a trained automaton and the trials of what it learned; of a table model, how
 // well it predicts the rows of a CSV file.
 #include <cmath>
-#include <numeric>
 
 #include "base/clock.hpp"
 #include "commands.hpp"
 #include "model_argument.hpp"
-#include "models/dag/table_objective.hpp"
 #include "models/lattice/divergence.hpp"
 #include "output.hpp"
 #include "program_ranks.hpp"
@@ -22,30 +20,27 @@ struct EvalFlags {
   bool divergence = false;
   int boards = 8;
   std::string svg;
+  double rank_timeout = kRankTimeout;
 };
 
 int evaluate_table(const EvalFlags& f, const TableModel& model) {
-  if (f.csv.empty()) throw UsageError("eval", "got a table model alone, expected a CSV file with its target too");
-  const TableSchema& schema = model.schema();
+  if (f.csv.empty()) throw UsageError("eval", "got only a table model, expected a CSV file with its target as well");
   const CsvTable table = read_csv(f.csv);
   if (table.rows.empty()) fail("eval", fmt::format("{} without rows", f.csv), "one row or more");
-  std::vector<std::size_t> rows(table.rows.size());
-  std::iota(rows.begin(), rows.end(), std::size_t{0});
-  DagNN network = model.network();
-  const std::vector<float> x = schema.inputs_of(table, rows), y = schema.targets_of(table, rows);
-  const ThreadPool pool(f.threads);
-  const std::span<const float> outputs = network.forward(x, rows.size(), pool);
-  const double score = table_score(schema.classifies(), outputs, y);
-  const double loss = table_loss(schema.classifies(), outputs, y, nullptr);
-  const bool solved = score >= (schema.classifies() ? 1.0 : 0.9999);
-  const char* name = schema.classifies() ? "accuracy" : "r2";
+  const auto [score, solved, loss, extra] = model.evaluate(table, ThreadPool(f.threads));
+  const bool classifies = !model.classes().empty();
+  const std::size_t rows = table.rows.size();
   if (f.json)
-    print_json({{"model", f.model}, {"rows", rows.size()}, {name, score}, {"loss", loss}, {"solved", solved}});
-  else if (schema.classifies())
-    fmt::print("{} of {} rows right ({:.2f} %), loss {:.6g}\n", std::llround(score * static_cast<double>(rows.size())),
-               rows.size(), 100 * score, loss);
+    print_json({{"model", f.model},
+                {"rows", rows},
+                {classifies ? "accuracy" : "r2", score},
+                {"loss", loss},
+                {"solved", solved}});
+  else if (classifies)
+    fmt::print("{} of {} rows right ({:.2f} %), loss {:.6g}\n", std::llround(score * static_cast<double>(rows)), rows,
+               100 * score, loss);
   else
-    fmt::print("R² {:.4f} over {} rows, loss {:.6g}\n", score, rows.size(), loss);
+    fmt::print("R² {:.4f} over {} rows, loss {:.6g}\n", score, rows, loss);
   return f.require_solved && !solved ? kUnsolved : kDone;
 }
 
@@ -54,12 +49,11 @@ int compare_soft_and_hard(const EvalFlags& f) {
   check_output("--svg", f.svg, {f.model});
   const auto model = load_lattice_model(f.model);
   if (model->is_refined())
-    throw UsageError("--divergence", fmt::format("got {}, whose circuit a search has found, expected a model as it was "
-                                                 "trained; hint: train --from makes soft gates of it",
-                                                 f.model));
+    note("{}: the circuit that a search has found has no soft gates; these are the weights that it was made from\n",
+         f.model);
   const std::vector<DivergenceRow> rows = divergence(*model, f.boards, ThreadPool(f.threads));
   if (!f.svg.empty())
-    write_output(f.svg, divergence_picture(rows, fmt::format("{}: soft against hard", model->goal().name())));
+    write_output(f.svg, divergence_picture(rows, fmt::format("{}: soft against hard", model->learned())));
   if (f.json) {
     Json list = Json::array();
     for (const DivergenceRow& r : rows)
@@ -87,7 +81,7 @@ int evaluate(const EvalFlags& f) {
   if (program_ranks()) check_same_model(*program_ranks(), *loaded.model);
   if (const auto* table = dynamic_cast<const TableModel*>(loaded.model.get()))
     return program_ranks() && !program_ranks()->first() ? kDone : evaluate_table(f, *table);
-  if (!f.csv.empty()) throw UsageError("eval", fmt::format("got {}, expected rows for a table model alone", f.csv));
+  if (!f.csv.empty()) throw UsageError("eval", fmt::format("got {}, expected rows only for a table model", f.csv));
   const auto model = load_lattice_model(f.model);
   ThreadPool pool(f.threads);
   pool.join(program_ranks());
@@ -129,11 +123,13 @@ Command eval_command() {
   command.options.add("boards", f->boards, "with --divergence: how many validation boards", 1, 1e6);
   command.options.add("svg", f->svg, "with --divergence: draw it, too").metavar("FILE");
   add_threads(command.options, f->threads);
+  add_rank_timeout(command.options, f->rank_timeout);
   add_json(command.options, f->json);
   command.options.add("require-solved", f->require_solved, "exit with 3 when the validation is not exact");
   command.keeps = f;
   command.over_ranks = true;
   command.run = [f] {
+    if (program_ranks()) program_ranks()->set_patience(f->rank_timeout);
     if (!f->divergence && !f->svg.empty()) throw UsageError("--svg", "got no --divergence, expected both");
     if (!f->divergence) return evaluate(*f);
     return program_ranks() && !program_ranks()->first() ? static_cast<int>(kDone) : compare_soft_and_hard(*f);

@@ -8,9 +8,9 @@
 
 #include "base/files.hpp"
 #include "commands.hpp"
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
-#include "models/dag/table_data.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 
@@ -73,13 +73,17 @@ using Names = std::vector<std::pair<std::string, std::string>>;
 
 // The graph files of a folder in the order of their names; a file stands for itself.
 std::vector<std::string> graphs_of(const std::string& path) {
-  if (!fs::is_directory(path)) return {path};
+  if (!is_folder(path)) return {path};
   std::vector<std::string> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+  std::error_code error;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    const fs::directory_entry& entry = *it;
     const std::string ending = entry.path().extension().string();
-    if (entry.is_regular_file() && (ending == ".json" || ending == ".gxl" || ending == ".xml"))
+    std::error_code ignored;
+    if (entry.is_regular_file(ignored) && (ending == ".json" || ending == ".gxl" || ending == ".xml"))
       files.push_back(entry.path().string());
   }
+  if (error) fail_errno("read folder", path, error.value());
   std::sort(files.begin(), files.end());
   if (files.empty()) fail("ged", fmt::format("{} without a graph", path), "a folder of .json, .gxl or .xml files");
   return files;
@@ -111,8 +115,11 @@ void many_pairs(const GedFlags& f, const EditDistanceOptions& options) {
   const Names names = pairs_of(f);
   std::map<std::string, LabelledGraph> graphs;  // every file is read once
   for (const auto& [first, second] : names)
-    for (const std::string& name : {first, second})
-      if (!graphs.contains(name)) graphs.emplace(name, read_graph(name));
+    for (const std::string& name : {first, second}) {
+      if (graphs.contains(name)) continue;
+      check_output("-o", f.out, {name});
+      graphs.emplace(name, read_graph(name));
+    }
   constexpr std::size_t kBlock = 256;  // pairs between two looks at the clock
   const ThreadPool pool(f.threads);
   Progress progress(f.quiet, names.size());
@@ -155,8 +162,8 @@ void ged(const GedFlags& f) {
     throw UsageError("ged", "got both --pairs and a graph, expected one of them");
   if (f.pairs.empty() && f.first.empty())
     throw UsageError("ged", "got no graph, expected two, or a folder, or --pairs");
-  const bool many = !f.pairs.empty() || fs::is_directory(f.first) || fs::is_directory(f.second);
-  if (!many && f.second.empty()) throw UsageError("ged", fmt::format("got {} alone, expected a second graph", f.first));
+  const bool many = !f.pairs.empty() || is_folder(f.first) || is_folder(f.second);
+  if (!many && f.second.empty()) throw UsageError("ged", fmt::format("got only {}, expected a second graph", f.first));
   if (many && f.edits) throw UsageError("--edits", "only for two graphs");
   check_output("-o", f.out, {f.first, f.second});
   many ? many_pairs(f, options) : one_pair(f, options);
@@ -168,7 +175,7 @@ Command ged_command() {
   const auto f = std::make_shared<GedFlags>();
   Command command{"ged", "the edit distance of two graphs (JSON or GXL files), or of many pairs as CSV"};
   command.arguments = {{"first", &f->first, "a graph, or a folder of graphs", false},
-                       {"second", &f->second, "another; a folder alone: all pairs within it", false}};
+                       {"second", &f->second, "another; one folder: all pairs within it", false}};
   command.options.add("pairs", f->pairs, "pairs from a CSV file with the columns first and second").metavar("FILE");
   command.options
       .add("exact-budget", f->budget, "search nodes per pair for the exact search; 0 = bounds only", 0,

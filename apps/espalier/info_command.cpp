@@ -3,14 +3,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/files.hpp"
 #include "base/json.hpp"
 #include "commands.hpp"
 #include "espalier/error.hpp"
+#include "espalier/model.hpp"
 #include "espalier/safetensors.hpp"
 #include "output.hpp"
 
@@ -110,6 +111,17 @@ Json to_json(const SafetensorsFile& file) {
   return j;
 }
 
+// Any file can be looked at; of a model that no other command would take the reason is told.
+void warn_of_unusable(const SafetensorsFile& file, const std::string& path) {
+  const auto format = file.metadata.find("format");
+  if (format == file.metadata.end() || !format->second.starts_with("espalier model")) return;
+  try {
+    load_model(file, path);
+  } catch (const Error& error) {
+    note("espalier: this model cannot be used: {}\n", error.what());
+  }
+}
+
 }  // namespace
 
 Command info_command() {
@@ -118,13 +130,14 @@ Command info_command() {
     bool json = false;
   };
   const auto f = std::make_shared<Flags>();
-  Command command{"info", "tell what is in a model or checkpoint file"};
+  Command command{"info", "show what is in a model or checkpoint file"};
   command.arguments = {{"model", &f->path, "a .safetensors file, or the folder of a run"}};
   add_json(command.options, f->json);
   command.keeps = f;
   command.run = [f] {
-    const bool folder = std::filesystem::is_directory(f->path);
-    const SafetensorsFile file = read_safetensors(folder ? f->path + "/model.safetensors" : f->path);
+    const std::string path = file_in(f->path, "model.safetensors");
+    const SafetensorsFile file = read_safetensors(path);
+    warn_of_unusable(file, path);
     f->json ? print_json(to_json(file)) : print_table(file);
     return static_cast<int>(kDone);
   };

@@ -12,6 +12,9 @@ namespace espalier::app {
 // Installs the handler on first use.
 const StopFlag& interrupt_flag();
 
+// An Error that names the limits to raise when there can be no more threads. `purpose`: what this one is to do.
+std::jthread start_thread(const char* purpose, std::function<void(const std::stop_token&)> work);
+
 // Calls `stop` on a thread of its own within a few hundredths of a second of a signal.
 class OnInterrupt {
  public:

@@ -14,7 +14,8 @@ namespace {
 void keep_standard_streams_open() {
   for (int descriptor = 0; descriptor < 3; ++descriptor)
     if (::fcntl(descriptor, F_GETFD) < 0) [[maybe_unused]]
-      const int opened = ::open("/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY);
+      // Of standard output it must be noticed that nothing can be written.
+      const int opened = ::open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int run_program(int argc, char** argv) {
@@ -26,7 +27,7 @@ int run_program(int argc, char** argv) {
                       circuit_command(), export_command(),  verify_command(),  refine_command(), prove_command(),
                       bench_command(),   rewrite_command(), predict_command(), ged_command(),    data_command()};
   const int exit_code = run_command_line(program, "espalier " ESPALIER_VERSION, argc, argv);
-  if (std::fflush(stdout) != 0) {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     std::fputs("espalier: standard output cannot be written\n", stderr);
     return exit_code ? exit_code : kFailed;
   }

@@ -13,17 +13,24 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "base/cpu_pause.hpp"
+#include "base/rank_bytes.hpp"
+#include "command_line.hpp"
 #include "espalier/error.hpp"
 #include "program_ranks.hpp"
 
 namespace espalier::app {
 namespace {
 
-constexpr int kFailureTag = 1, kQuestionTag = 2, kAnswerTag = 3, kFirstTag = 16;  // those of users begin after
-constexpr double kAwakeSeconds = 0.002, kShortSeconds = 0.1;                      // of a wait
-constexpr double kGraceSeconds = 5;                   // for ranks to say whom they wait for, and for rank 0 to print
-constexpr std::size_t kPiece = std::size_t{1} << 30;  // MPI counts in int
+// A question of one who leaves is answered by rank 0 also while it works. Tags of users begin after ours.
+constexpr int kFailureTag = 1, kQuestionTag = 2, kLeaverTag = 3, kAnswerTag = 4, kFirstTag = 16;
+constexpr double kAwakeSeconds = 0.002, kShortSeconds = 0.1;  // of a wait
+constexpr double kGraceSeconds = 5;  // for ranks to say whom they wait for, and for rank 0 to print
+
+// MPI counts in int: what is longer travels in pieces. Tests make them small.
+std::size_t piece_bytes() {
+  const char* const text = std::getenv("ESPALIER_MESSAGE_BYTES");
+  return text && std::atoi(text) > 0 ? static_cast<std::size_t>(std::atoi(text)) : std::size_t{1} << 30;
+}
 
 // Looks again and again until done() or until `patience` is over; returns which. Long waits call between() now and
 // then.
@@ -52,11 +59,12 @@ bool look(double patience, Done done) {
 }
 
 constexpr int kEverybody = -1;  // what a gather waits for
+constexpr int kNobody = -2;     // of a rank that is at work
 
 // What a rank that waits says when another asks.
 struct Answer {
   std::uint64_t question, gathers;
-  std::int64_t whom;  // a rank, or kEverybody
+  std::int64_t whom;  // a rank, kEverybody or kNobody
 };
 
 class MpiRanks : public ProgramRanks {
@@ -66,6 +74,13 @@ class MpiRanks : public ProgramRanks {
     const bool known = ::gethostname(name, sizeof name - 1) == 0 && name[0];
     hosts_.resize(static_cast<std::size_t>(size));
     hosts_ = all_gather_text(known ? name : "unknown host");
+    if (rank == 0)
+      sign_of_life_ = std::jthread([this](const std::stop_token& token) {
+        while (!token.stop_requested()) {
+          answer_questions(kLeaverTag, kNobody);
+          std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        }
+      });
   }
 
   std::string host(int rank) const override { return hosts_[static_cast<std::size_t>(rank)]; }
@@ -73,46 +88,53 @@ class MpiRanks : public ProgramRanks {
   double patience_seconds() const override { return patience_; }
 
   void send(int to, int tag, std::span<const std::byte> bytes) override {
-    MPI_Request request;
-    {
-      const std::lock_guard lock(mutex_);
-      MPI_Isend(bytes.data(), count_of(bytes), MPI_BYTE, to, kFirstTag + tag, MPI_COMM_WORLD, &request);
-    }
-    wait(to, [&] { return completed(request); });
+    const Send one{to, tag, bytes};
+    exchange(std::span(&one, 1), {});
   }
-
-  Bytes receive(int from, int tag) override {
-    std::optional<Message> message;
-    wait(from, [&] { return (message = take(from, kFirstTag + tag)).has_value() || failed_elsewhere(); });
-    return std::move(message->bytes);
-  }
+  Bytes receive(int from, int tag) override { return rest_of(await(from, tag), tag); }
   void exchange(std::span<const Send> sends, std::span<const Receive> receives) override {
-    std::vector<MPI_Request> requests(sends.size(), MPI_REQUEST_NULL);
-    for (std::size_t i = 0; i < sends.size(); ++i) {
-      const std::lock_guard lock(mutex_);
-      if (sends[i].to >= 0)
-        MPI_Isend(sends[i].bytes.data(), count_of(sends[i].bytes), MPI_BYTE, sends[i].to, kFirstTag + sends[i].tag,
-                  MPI_COMM_WORLD, &requests[i]);
+    struct Pending {
+      int to;
+      MPI_Request request;
+    };
+    std::vector<Pending> pending;
+    for (const Send& s : sends) {
+      if (s.to < 0) continue;
+      count_sent(s.bytes.size());
+      const std::lock_guard lock(mutex_);  // over all pieces: those of another thread's message come before or after
+      for (std::size_t at = 0; at <= s.bytes.size(); at += piece_) {
+        const auto part = s.bytes.subspan(at, std::min(piece_, s.bytes.size() - at));
+        pending.push_back({s.to, MPI_REQUEST_NULL});
+        MPI_Isend(part.data(), static_cast<int>(part.size()), MPI_BYTE, s.to, kFirstTag + s.tag, MPI_COMM_WORLD,
+                  &pending.back().request);
+      }
     }
     for (const Receive& r : receives)
       if (r.from >= 0) r.take(receive(r.from, r.tag));
-    for (std::size_t i = 0; i < sends.size(); ++i) wait(sends[i].to, [&] { return completed(requests[i]); });
+    for (Pending& p : pending) wait(p.to, [&] { return completed(p.request); });
   }
   std::optional<Message> poll(int tag) override {
     failed_elsewhere();
-    return take(MPI_ANY_SOURCE, kFirstTag + tag);
+    std::optional<Message> first = take(MPI_ANY_SOURCE, kFirstTag + tag);
+    if (first) first->bytes = rest_of(std::move(*first), tag);
+    return first;
   }
 
   [[noreturn]] void give_up(int about, const std::string& what) override {
     end_with(fmt::format("rank {} on {} {}", about, host(about), what), 1, about == 0);
   }
   [[noreturn]] void end_job(const std::string& line, int exit_code) override {
-    end_with(rank() == 0 ? line : fmt::format("rank {} on {}: {}", rank(), host(rank()), line), exit_code, false);
+    // Wrong usage is no one rank's, and the error of a seed names its own.
+    const bool plain = rank() == 0 && (exit_code == kUsage || line.starts_with("rank "));
+    end_with(plain ? line : fmt::format("rank {} on {}: {}", rank(), host(rank()), line), exit_code, false);
   }
 
+  // Rank 0 comes last, with what it alone has to do behind it; it may be at that for days, but must be there.
   void leave() override {
-    set_patience(1e18);  // the others may be at work for days
-    any(false);
+    leaving_ = true;
+    any(false);  // all have come, some perhaps long ago ...
+    any(false);  // ... and are still there: MPI_Finalize would wait for them for ever
+    sign_of_life_ = {};
     MPI_Finalize();
   }
 
@@ -122,15 +144,24 @@ class MpiRanks : public ProgramRanks {
     std::size_t most = 0;
     for (std::size_t r = 0; r < ranks; ++r) most = std::max(most, starts[r + 1] - starts[r]);
     // Pieces, so that counts and places fit: all of them together, too.
-    const std::size_t piece = std::max<std::size_t>(1, kPiece / ranks);
+    const std::size_t piece = std::max<std::size_t>(1, piece_ / ranks);
     for (std::size_t done = 0; done < most || done == 0; done += piece) gather_piece(all, starts, done, piece);
   }
 
  private:
-  static int count_of(std::span<const std::byte> bytes) {
-    if (bytes.size() > kPiece)
-      fail("ranks", fmt::format("a message of {} bytes", bytes.size()), fmt::format("at most {}", kPiece));
-    return static_cast<int>(bytes.size());
+  Message await(int from, int tag) {
+    std::optional<Message> message;
+    wait(from, [&] { return (message = take(from, kFirstTag + tag)).has_value() || failed_elsewhere(); });
+    return std::move(*message);
+  }
+  // A whole piece is followed by another one, if only by an empty one.
+  Bytes rest_of(Message message, int tag) {
+    for (bool more = message.bytes.size() == piece_; more;) {
+      const Message next = await(message.from, tag);
+      message.bytes.insert(message.bytes.end(), next.bytes.begin(), next.bytes.end());
+      more = next.bytes.size() == piece_;
+    }
+    return std::move(message.bytes);
   }
   std::string silence() const { return fmt::format("has not answered for {:.0f} s", patience_); }
 
@@ -189,12 +220,18 @@ class MpiRanks : public ProgramRanks {
   // does not answer, or is waited for by all others in the end, is named in the line that ends the job.
   template <class Done>
   void wait(int whom, Done done) {
-    if (look(patience_, done, [&] { answer_questions(whom); })) return;
+    while (!look(patience_, done, [&] { answer_questions(whom); }))
+      if (ask_whom_all_wait_for(whom, done)) return;
+  }
+  // True when what was waited for has come; false when there is reason to wait on.
+  template <class Done>
+  bool ask_whom_all_wait_for(int whom, Done done) {
     const std::lock_guard one_at_a_time(asking_);
+    const int tag = leaving_ ? kLeaverTag : kQuestionTag;
     const std::uint64_t question =
         ++questions_ * static_cast<std::uint64_t>(size()) + static_cast<std::uint64_t>(rank());
     for (int r = 0; r < size(); ++r)
-      if (r != rank()) send_note(r, kQuestionTag, question);
+      if (r != rank()) send_note(r, tag, question);
     std::vector<std::optional<Answer>> answers(static_cast<std::size_t>(size()));
     answers[static_cast<std::size_t>(rank())] = Answer{question, gathers_, whom};
     const bool came = look(kGraceSeconds, [&] {
@@ -205,7 +242,8 @@ class MpiRanks : public ProgramRanks {
       }
       return done();
     });
-    if (came) return;
+    if (came) return true;
+    if (leaving_ && rank() != 0 && answers[0]) return false;  // whoever else is missing is the business of rank 0
     const int late = late_one(answers, whom);
     // Rank 0 prints if it is there, else the lowest that is.
     const auto lowest = std::ranges::find_if(answers, [](const auto& a) { return a.has_value(); }) - answers.begin();
@@ -230,7 +268,10 @@ class MpiRanks : public ProgramRanks {
   }
 
   void answer_questions(int whom) {
-    while (const auto note = take(MPI_ANY_SOURCE, kQuestionTag))
+    for (const int tag : {kQuestionTag, kLeaverTag}) answer_questions(tag, whom);
+  }
+  void answer_questions(int tag, int whom) {
+    while (const auto note = take(MPI_ANY_SOURCE, tag))
       send_note(note->from, kAnswerTag, Answer{Unpacker(note->bytes).get<std::uint64_t>(), gathers_, whom});
   }
 
@@ -259,7 +300,7 @@ class MpiRanks : public ProgramRanks {
       MPI_Request request;
       {
         const std::lock_guard lock(mutex_);
-        MPI_Isend(words.data(), count_of(words), MPI_BYTE, 0, kFailureTag, MPI_COMM_WORLD, &request);
+        MPI_Isend(words.data(), static_cast<int>(words.size()), MPI_BYTE, 0, kFailureTag, MPI_COMM_WORLD, &request);
       }
       look(kGraceSeconds, [&] {
         completed(request);
@@ -273,12 +314,15 @@ class MpiRanks : public ProgramRanks {
     std::ranges::replace(line, '\n', ' ');
     line = "espalier: " + line + "\n";
     [[maybe_unused]] const auto written = ::write(standard_error_, line.data(), line.size());
+    const std::lock_guard lock(mutex_);
     MPI_Abort(MPI_COMM_WORLD, exit_code);
     std::_Exit(exit_code);
   }
 
   std::mutex mutex_;  // of all calls of the library
-  std::atomic<double> patience_{600};
+  const std::size_t piece_ = piece_bytes();
+  std::atomic<bool> leaving_ = false;
+  std::atomic<double> patience_{kRankTimeout};
   std::vector<std::string> hosts_;
   std::atomic<std::uint64_t> gathers_ = 0;
   std::mutex asking_;
@@ -289,6 +333,7 @@ class MpiRanks : public ProgramRanks {
   };
   std::list<Note> notes_;
   const int standard_error_ = ::dup(STDERR_FILENO);  // as it was before rank 0 alone may print
+  std::jthread sign_of_life_;                        // of rank 0; ends before what it uses
 };
 
 }  // namespace
@@ -301,6 +346,11 @@ std::unique_ptr<ProgramRanks> join_ranks() {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   return std::make_unique<MpiRanks>(rank, size);
+}
+
+const char* hint_for_lone_ranks() {
+  return "srun --mpi=pmix, or mpirun, makes ranks; unset SLURM_STEP_NUM_TASKS and PMI_SIZE for programs that have "
+         "nothing to do with each other";
 }
 
 }  // namespace espalier::app

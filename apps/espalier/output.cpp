@@ -1,7 +1,11 @@
 #include "output.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <filesystem>
 
 #include "base/files.hpp"
@@ -30,9 +34,22 @@ Json json_of(const Facts& facts) {
 }
 
 void note(const std::string& text) {
-  std::fputs(text.c_str(), stderr);
-  std::fflush(stderr);
-  std::clearerr(stderr);
+  // A terminal that was stopped or a pipe that nobody empties must not stop the work: who does not read for a second
+  // misses what is said until reading goes on.
+  constexpr int kPatienceMs = 1000;
+  constexpr std::size_t kAtOnce = 512;  // whoever has room has so much
+  static std::atomic<bool> patient{true};
+  for (std::string_view left = text; !left.empty();) {
+    pollfd screen{STDERR_FILENO, POLLOUT, 0};
+    const int ready = ::poll(&screen, 1, patient ? kPatienceMs : 0);
+    if (ready < 0 && errno == EINTR) continue;
+    patient = ready > 0;
+    if (!patient) return;
+    const ssize_t wrote = ::write(STDERR_FILENO, left.data(), std::min(left.size(), kAtOnce));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return;
+    left.remove_prefix(static_cast<std::size_t>(wrote));
+  }
 }
 
 void write_output(const std::string& path, const std::string& text) {
@@ -40,12 +57,6 @@ void write_output(const std::string& path, const std::string& text) {
     fmt::print("{}", text);
   else
     write_atomically(path, std::string_view(text));
-}
-
-bool is_stream(const std::string& path) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored) || fs::is_directory(path, ignored)) return false;
-  return path.starts_with("/dev/") || path.starts_with("/proc/") || !fs::is_regular_file(path, ignored);
 }
 
 std::string csv_cell(const std::string& text) {
@@ -66,7 +77,7 @@ void check_output(const std::string& option, const std::string& path, std::initi
   if (::access(folder.c_str(), W_OK) != 0) refuse("in a folder that may not be written to");
   for (const std::string& input : inputs) {
     if (input.empty()) continue;
-    const std::string file = fs::is_directory(input, ignored) ? input + "/model.safetensors" : input;
+    const std::string file = file_in(input, "model.safetensors");
     if (fs::equivalent(path, file, ignored)) refuse("which is the file to read");
   }
 }

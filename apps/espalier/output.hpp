@@ -19,7 +19,7 @@ void print_json(const Json& json);
 // Dots in names nest.
 Json json_of(const Facts& facts);
 
-void note(const std::string& text);  // to standard error; failures are ignored
+void note(const std::string& text);  // to standard error; failures are ignored, and so is one that does not read
 template <class... Args>
 void note(fmt::format_string<Args...> format, Args&&... args) {
   note(fmt::format(format, std::forward<Args>(args)...));
@@ -27,8 +27,6 @@ void note(fmt::format_string<Args...> format, Args&&... args) {
 
 // The whole text to a file, or to standard output when the name is empty or "-".
 void write_output(const std::string& path, const std::string& text);
-
-bool is_stream(const std::string& path);  // a device, a pipe or a link to one: nothing can be beside it
 
 // As a cell of a CSV file: in quotes where it must be.
 std::string csv_cell(const std::string& text);

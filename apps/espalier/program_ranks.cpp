@@ -7,14 +7,16 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
+#include <optional>
 #include <thread>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "command_line.hpp"
 #include "espalier/error.hpp"
 #include "espalier/model.hpp"
 #include "espalier/thread_pool.hpp"
+#include "program_traits.hpp"
 
 namespace espalier::app {
 namespace {
@@ -37,37 +39,17 @@ void share_cores() {
     ::setenv("ESPALIER_THREADS", std::to_string(std::max(1, cores / here)).c_str(), 0);
 }
 
-// All that must be the same for the same bits, as words for whoever reads that it is not.
-struct Trait {
-  const char* what;
-  std::string value;
-};
-std::vector<Trait> traits(int argc, char** argv) {
-  const std::vector<std::byte> program = read_bytes("/proc/self/exe");
-  std::string options;
-  for (int i = 1; i < argc; ++i) options += fmt::format("{}{}", i > 1 ? " " : "", argv[i]);
-  // Vectors of any width give the same bits, but not with and without fused multiply-adds.
-  const bool fused = (hwy::SupportedTargets() & ~(HWY_SCALAR | HWY_EMU128 | HWY_SSSE3 | HWY_SSE4)) != 0;
-  return {{"the program", Hasher().add(program.data(), program.size()).hex()},
-          {"its options", options},
-          {"vector instructions", fused ? "fused multiply-add" : "no fused multiply-add"}};
+// A number that whoever started us left in the environment, under the first of these names that is set.
+std::optional<int> number_from(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const char* text = std::getenv(name)) return std::atoi(text);
+  return std::nullopt;
 }
 
-// Says on rank 0 what is not alike; true on all when everything is.
-bool alike(Ranks& ranks, int argc, char** argv) {
-  for (const Trait& trait : traits(argc, argv)) {
-    const std::vector<std::string> all = ranks.all_gather_text(trait.value);
-    for (int r = 1; r < ranks.size(); ++r) {
-      const std::string& other = all[static_cast<std::size_t>(r)];
-      if (other == all[0]) continue;
-      const std::string line =
-          fmt::format("espalier: [ranks] got {} on rank {} ({}): {}, expected what rank 0 ({}) has: {}\n", trait.what,
-                      r, ranks.host(r), other, ranks.host(0), all[0]);
-      std::fputs(line.c_str(), stderr);
-      return false;
-    }
-  }
-  return true;
+// Started as one of several and alone all the same, each would do all of the work and write to the same folder.
+void refuse_lone_ranks() {
+  const int started = number_from({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}).value_or(1);
+  if (started > 1) fail("ranks", fmt::format("a start as one of {}", started), "a start alone", hint_for_lone_ranks());
 }
 
 }  // namespace
@@ -80,12 +62,17 @@ void check_same_model(Ranks& ranks, const Model& model) {
 }
 
 int as_rank(int argc, char** argv, int (*work)(int, char**)) {
-  std::unique_ptr<ProgramRanks> ranks;
-  try {
-    ranks = join_ranks();
-  } catch (const Error& error) {
-    std::fprintf(stderr, "espalier: %s\n", error.what());
-    return kUsage;
+  const std::unique_ptr<ProgramRanks> ranks = join_ranks();
+  if (!ranks || ranks->size() == 1) {
+    try {
+      refuse_lone_ranks();
+    } catch (const Error& error) {
+      // Only the first speaks and fails: a failure of another one could end the first before it has spoken.
+      const bool first = number_from({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}).value_or(0) == 0;
+      if (first) std::fprintf(stderr, "espalier: %s\n", error.what());
+      if (ranks) ranks->leave();
+      return first ? kUsage : kDone;
+    }
   }
   if (!ranks) return work(argc, argv);
   if (ranks->size() > 1) {
@@ -95,7 +82,12 @@ int as_rank(int argc, char** argv, int (*work)(int, char**)) {
   }
   int exit_code = kUsage;
   try {
-    if (!joined || alike(*joined, argc, argv)) exit_code = work(argc, argv);
+    const std::string difference =
+        joined ? unlike(*joined, program_traits({argv + 1, argv + argc}, hwy::SupportedTargets())) : "";
+    if (difference.empty())
+      exit_code = work(argc, argv);
+    else
+      std::fprintf(stderr, "espalier: %s\n", difference.c_str());  // on the first alone
   } catch (const std::exception& error) {  // commands catch their own: this is about being alike
     ranks->end_job(error.what(), kFailed);
   }

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "base/ranks.hpp"
 #include "espalier/model.hpp"
+#include "espalier/ranks.hpp"
 
 namespace espalier::app {
 
@@ -16,19 +16,21 @@ class ProgramRanks : public Ranks {
   virtual void set_patience(double seconds) = 0;
   // One line from rank 0, and the end of all. On other ranks: told to rank 0, which prints it.
   [[noreturn]] virtual void end_job(const std::string& line, int exit_code) = 0;
-  // The good end: waits for the others, however long they take, then leaves.
+  // The good end. Rank 0 comes last, after whatever it does alone, however long that takes.
   virtual void leave() = 0;
 
  protected:
   using Ranks::Ranks;
 };
 
-// Null when the program was started by itself. Only one of mpi_ranks.cpp and no_mpi_ranks.cpp is built; the latter
-// refuses to be one of several.
+// Null when the program was started by itself. Only one of mpi_ranks.cpp and no_mpi_ranks.cpp is built.
 std::unique_ptr<ProgramRanks> join_ranks();
+// For one who was started as one of several, and whose MPI knows of no others.
+const char* hint_for_lone_ranks();
 
 // Those of this process, null when alone: for commands.
 ProgramRanks* program_ranks();
+constexpr double kRankTimeout = 600;  // the patience of commands that are not told any other
 
 // An Error on all ranks when they have not read the same model.
 void check_same_model(Ranks& ranks, const Model& model);

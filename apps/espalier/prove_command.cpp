@@ -5,11 +5,13 @@
 #include <array>
 
 #include "base/clock.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
 #include "board_argument.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
 #include "model_argument.hpp"
-#include "models/lattice/model_proof.hpp"
+#include "models/lattice/lattice_view.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 
@@ -22,7 +24,7 @@ constexpr double kPatience = 2;  // seconds without progress
 
 struct Options {
   std::string model, property, period, size, png, proof, rule, damage = "4x4";
-  int steps = 0, round = 2;
+  int steps = 0, round = 2, threads = 0;
   double seconds = 0;
   std::uint64_t seed = 1;
   bool asynchronous = false, json = false, quiet = false;
@@ -32,33 +34,32 @@ const char* word(Verdict verdict) {
   return verdict == Verdict::kProved ? "proved" : verdict == Verdict::kRefuted ? "refuted" : "undecided";
 }
 
-BoardState state_of(const Board& board) {
-  BoardState state(board.channels(), static_cast<int>(board.height()), static_cast<int>(board.width()));
-  for (int c = 0; c < state.channels; ++c)
-    for (int y = 0; y < state.height; ++y)
-      for (int x = 0; x < state.width; ++x) state.at(c, y, x) = board.get(y, x, c);
-  return state;
-}
+// The start (every channel, where they are few), what becomes of it, and what should: wrong cells are crossed out, in
+// a colour that no board has.
+constexpr Rgb kWrong{240, 140, 0}, kCross{0, 0, 0};
 
-// The start (every channel, where they are few), what becomes of it, and what should: wrong cells are red.
 Image picture(const LatticeModel& model, const BoardCounterExample& example) {
   const Board& target = example.target;
   constexpr int kFewChannels = 16;
-  const auto scaled = [](const Image& image) {
-    return enlarge(image, std::max(1, 384 / std::max(image.width, image.height)));
-  };
+  const auto scale_of = [](const Image& image) { return std::max(1, 384 / std::max(image.width, image.height)); };
+  const auto scaled = [&](const Image& image) { return enlarge(image, scale_of(image)); };
   const BoardState start = state_of(example.start);
   Image end = view_board(model, state_of(example.end));
-  for (std::size_t y = 0; y < target.height(); ++y)
-    for (std::size_t x = 0; x < target.width(); ++x)
-      for (int c = 0; c < target.channels(); ++c)
-        if (example.end.get(y, x, c) != target.get(y, x, c))
-          end.set(static_cast<int>(y), static_cast<int>(x),
-                  target.get(y, x, c) ? Rgb{200, 30, 30} : Rgb{255, 140, 140});
+  const int cell = scale_of(end);
+  end = enlarge(end, cell);
+  for (int y = 0; y < static_cast<int>(target.height()); ++y)
+    for (int x = 0; x < static_cast<int>(target.width()); ++x) {
+      bool wrong = false;
+      for (int c = 0; c < target.channels(); ++c) wrong |= example.end.get(y, x, c) != target.get(y, x, c);
+      constexpr int kRoom = 6;  // for a cross
+      for (int v = 0; wrong && v < cell; ++v)
+        for (int u = 0; u < cell; ++u)
+          end.set(y * cell + v, x * cell + u, cell >= kRoom && (u == v || u == cell - 1 - v) ? kCross : kWrong);
+    }
   const std::vector<Image> panels{
       scaled(model.channels() > 1 && model.channels() <= kFewChannels ? view_channels(start)
                                                                       : view_board(model, start)),
-      scaled(end), scaled(view_board(model, state_of(target)))};
+      end, scaled(view_board(model, state_of(target)))};
   constexpr int kGap = 12;
   int width = kGap, height = 0;
   for (const Image& panel : panels) width += panel.width + kGap, height = std::max(height, panel.height);
@@ -85,7 +86,8 @@ void print_text(const LatticeModel& model, const BoardProof& proof, double secon
                  : fmt::format("  {} x {} cells, too many to draw here: --png FILE\n", board.height(), board.width());
     };
     fmt::print("a board, its visible channels:\n{}", draw(e.start));
-    fmt::print("the same after {} steps, {} wrong, checked by simulation:\n{}", e.steps, e.wrong, draw(e.end));
+    fmt::print("the same after {}, {} wrong, checked by simulation:\n{}",
+               counted(e.steps, e.fires.empty() ? "step" : "moment"), e.wrong, draw(e.end));
   }
   fmt::print("{:.2f} s\n", seconds);
 }
@@ -113,6 +115,7 @@ Json to_json(const LatticeModel& model, const BoardProof& proof, double seconds)
             {"unknown_bits", proof.unknown_bits},
             {"gates", proof.gates},
             {"seconds", seconds}};
+  if (proof.moments) j["moments"] = proof.moments;
   if (proof.counter_example) {
     const BoardCounterExample& e = *proof.counter_example;
     Json fires = Json::array();
@@ -161,6 +164,9 @@ ModelClaim claim_of(const Options& o) {
 int run(const Options& o) {
   check_output("--png", o.png, {o.model});
   check_output("--proof", o.proof, {o.model});
+  if (o.proof == "-" || is_stream(o.proof))
+    throw UsageError("--proof", fmt::format("got {}, expected a file: FILE.cnf is written beside it", o.proof));
+  if (!o.proof.empty()) check_output("--proof", o.proof + ".cnf", {o.model});
   const ModelClaim claim = claim_of(o);
   if (!o.proof.empty() && claim.kind == ModelClaim::Kind::kEquals)
     throw UsageError("--proof", "got a file, expected none: a cell's equality needs no board");
@@ -170,14 +176,16 @@ int run(const Options& o) {
   options.seed = o.seed;
   options.proof_file = o.proof;
   options.stop = [] { return interrupt_flag().raised(); };
+  const ThreadPool pool(o.threads);
+  options.pool = &pool;
   const double began = seconds_now();
   std::unique_ptr<Progress> progress;
   std::string last;
   options.progress = [&](std::uint64_t done, std::uint64_t total, const std::string& doing) {
-    if (seconds_now() - began < kPatience) return;
+    // Made when its work begins, so that the rate is that of all of it, and shown when it takes long.
     if (doing != last) progress = std::make_unique<Progress>(o.quiet || o.json, std::max<std::uint64_t>(total, 1));
     last = doing;
-    progress->update(done, doing);
+    if (seconds_now() - began > kPatience) progress->update(done, doing);
   };
   const BoardProof proof = prove(*model, claim, options);
   const double seconds = seconds_now() - began;
@@ -206,12 +214,14 @@ Command prove_command() {
   o.add("rule", f->rule, "equals: which rule, as B3/S23 (default: the one that was learned)");
   o.add("damage", f->damage, "heals: size of the damage, N or HxW").metavar("N|HxW");
   o.add("async", f->asynchronous, "under every schedule, however the model was trained");
-  o.add("round", f->round, "asynchronous: moments of a round, in which each cell updates at least once", 1, 1000);
-  o.add("seconds", f->seconds, "give up after so long (0: never)", 0, 1e9);
+  o.add("round", f->round, "asynchronous: a search looks at rounds of at most this many moments, and claims no more", 1,
+        1000);
+  o.add("seconds", f->seconds, "give up after this many seconds; 0 = never", 0, 1e9);
   o.add("proof", f->proof, "write the proof as DRAT, and FILE.cnf, which it refutes").metavar("FILE");
-  o.add("png", f->png, "write a board that breaks the claim as a picture").metavar("FILE");
+  o.add("png", f->png, "write a picture of a board that breaks the claim").metavar("FILE");
   o.add("seed", f->seed, "seed of the boards that are simulated first", 0, 1.8446744073709552e19);
   o.add("quiet", f->quiet, "no progress");
+  add_threads(o, f->threads);
   add_json(o, f->json);
   command.footer =
       "converges  from every start the board shows its target after --steps, and ever after\n"

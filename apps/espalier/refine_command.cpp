@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/clock.hpp"
+#include "base/file_lock.hpp"
 #include "base/files.hpp"
 #include "circuit_files.hpp"
 #include "commands.hpp"
@@ -32,7 +33,7 @@ constexpr double kFirstSave = 1, kSaveSeconds = 10;
 
 std::string default_output(const std::string& model) {
   const std::filesystem::path path(model);
-  if (std::filesystem::is_directory(path)) return (path / "refined.safetensors").string();
+  if (is_folder(model)) return (path / "refined.safetensors").string();
   return (path.parent_path() / (path.stem().string() + "-refined" + path.extension().string())).string();
 }
 
@@ -108,19 +109,36 @@ class SearchRun {
   double start_ = seconds_now();
 };
 
+// What lies where the search is saved is replaced, and deleted in the end: it must be of a search.
+void check_search_file(const std::string& path) {
+  if (!file_exists(path)) return;
+  std::string format;
+  try {
+    format = read_safetensors(path).meta("format");
+  } catch (const Error&) {
+  }
+  if (!format.starts_with("espalier refine"))
+    fail("refine", fmt::format("{}, which no search has written", path), "a free name for the state of this one",
+         "move it, or choose another output");
+}
+
+// A folder's name may be of any bytes, what stands in a model may not.
+std::string in_utf8(const std::string& text) { return Json::parse(json_text(text)).get<std::string>(); }
+
 int refine_model(const Options& o, const std::string& output) {
   const std::string search_file = output + ".search";
+  if (!o.resume) check_search_file(search_file);
   const auto model = load_lattice_model(o.model);
   ThreadPool pool(o.threads);
   ModelRefiner refiner(*model, o.search, pool);
-  if (o.resume && !std::filesystem::exists(search_file))
+  if (o.resume && !file_exists(search_file))
     fail("resume", fmt::format("no {}", search_file), "the file of a search that was stopped",
          "it ended, or was stopped in its first second");
   if (o.resume) refiner.restore(read_safetensors(search_file), pool);
   SearchRun run(o, refiner.search(), refiner.before(), static_cast<double>(refiner.boards()), output);
   run.run(pool, [&](bool ended) {
     ModelNotes notes = refiner.notes();
-    notes["refined.from"] = o.model;
+    notes["refined.from"] = in_utf8(o.model);
     save_model(output, *refiner.best(pool), notes);
     if (ended)
       std::filesystem::remove(search_file);
@@ -159,20 +177,9 @@ Command refine_command() {
   command.options
       .add("table", f->table, "what a netlist should compute: lines of input bits, a space, output bits, - for either")
       .metavar("FILE");
-  command.options.add("evaluations", f->search.evaluations, "mutants to try while bits are wrong or trials fail", 1,
-                      1e15);
-  command.options.add("shrink", f->search.shrink, "mutants to try for fewer gates once no bit is wrong", 0, 1e15);
+  command.options.append(fields_of(f->search));
   command.options.add("seconds", f->seconds, "stop after this time; 0 = never", 0, 1e9);
-  command.options.add("seed", f->search.seed, "seed of the search", 0, 1.8446744073709552e19);
-  command.options.add("patience", f->search.patience, "mutants between attempts to put bits right by construction", 1,
-                      1e15);
-  command.options.add("groups", f->search.groups, "groups of 512 mutants in a generation", 1, 1024);
-  command.options.add("moves", f->search.moves, "distinct changes of a group", 1, 511);
-  command.options.add("company", f->search.company, "good mutants of a generation that are tried together", 0, 200);
-  command.options.add("slack", f->search.slack, "temperature: wrong bits more that are taken now and then", 0, 1e6);
-  command.options.add("room", f->search.room, "gates more than the best that a shrinking circuit may have", 0, 1e6);
-  command.options.add("gates-first", f->search.gates_first, "prefer fewer gates while bits are wrong, too");
-  command.options.add("resume", f->resume, "go on with a search that was stopped");
+  command.options.add("resume", f->resume, "continue a search that was stopped");
   add_threads(command.options, f->threads);
   add_json(command.options, f->json);
   command.options.add("quiet", f->quiet, "no progress");
@@ -182,6 +189,10 @@ Command refine_command() {
   command.run = [f] {
     const std::string output = f->output.empty() ? default_output(f->model) : f->output;
     check_output("-o", output, {f->model, f->table});
+    if (output == "-" || is_stream(output))
+      throw UsageError("-o",
+                       fmt::format("got {}, expected a file: the result is replaced as the search goes on", output));
+    const FileLock lock(output + ".lock", output, "searching for", FileLock::After::kRemove);
     return f->table.empty() ? refine_model(*f, output) : refine_table(*f, output);
   };
   return command;

@@ -4,9 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "espalier/error.hpp"
-#include "model_argument.hpp"
-#include "models/message/simplify_data.hpp"
+#include "espalier/message_passing.hpp"
 #include "output.hpp"
 
 namespace espalier::app {
@@ -19,24 +17,19 @@ struct RewriteFlags {
 };
 
 int rewrite_expression(const RewriteFlags& f) {
-  const auto model = load_model_as<RewriteModel>(f.model, "simplify");
-  const GraphTransformNet& net = model->net();
-  const Expression input = parse_expression(f.expression);
-  const std::string expected = to_text(normal_form(input, net.words()));
-  const auto [passes, settled] = rewrite(net, input, f.max_passes, model->share());
-  const std::string last = to_text(passes.back());
-  const bool right = last == expected;
+  const auto model = load_model_as<RewriteModel>(f.model, "make one with: espalier train simplify");
+  const std::string expected = model->exact(f.expression);
+  const auto [passes, settled, dot] = model->rewrite(f.expression, f.max_passes);
+  const bool right = passes.back() == expected;
   if (f.json) {
-    Json texts = Json::array();
-    for (const Expression& e : passes) texts.push_back(to_text(e));
-    Json j = {{"passes", texts}, {"fixed_point", settled}};
+    Json j = {{"passes", passes}, {"fixed_point", settled}};
     if (f.check) j.update({{"expected", expected}, {"exact", right}});
     print_json(j);
   } else if (f.dot) {
-    fmt::print("{}", to_dot(passes));
+    fmt::print("{}", dot);
   } else {
     for (std::size_t i = 0; i < passes.size(); ++i)
-      fmt::print("{:>4}  {}\n", i, passes[i].nodes.empty() ? "(nothing left)" : to_text(passes[i]));
+      fmt::print("{:>4}  {}\n", i, passes[i].empty() ? "(nothing left)" : passes[i]);
     if (!settled) fmt::print("no fixed point after {} passes\n", f.max_passes);
     if (f.check) fmt::print("{}: the exact engine says {}\n", right ? "right" : "wrong", expected);
   }

@@ -16,6 +16,7 @@
 #include "espalier/error.hpp"
 #include "interrupt.hpp"
 #include "model_argument.hpp"
+#include "models/lattice/lattice_view.hpp"
 #include "output.hpp"
 #include "program_ranks.hpp"
 #include "progress.hpp"
@@ -30,7 +31,7 @@ struct RunFlags {
   double fire_rate = 0;
   int threads = 0, fps = 12, scale = 0;
   bool soft = false, channels = false, json = false, quiet = false;
-  double rank_timeout = 600;
+  double rank_timeout = kRankTimeout;
 
   // Nobody looks at cells: a board may be larger than anything that can be shown.
   bool unseen() const { return json && !soft && gif.empty() && png.empty(); }
@@ -67,9 +68,8 @@ BoardState place(const Pattern& pattern, int channels, int height, int width, Ro
 
 SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model, int height, int width,
                                    std::uint64_t steps) {
-  SimulatorOptions o;
-  o.periodic = model.periodic();
-  o.fire_rate = f.fire_rate > 0 ? f.fire_rate : model.rollout().fire_rate;
+  SimulatorOptions o = run_options(model);
+  if (f.fire_rate > 0) o.fire_rate = f.fire_rate;
   o.seed = f.seed;
   o.random_reset = f.reset;
   if (!f.damage.empty()) {
@@ -103,7 +103,7 @@ class Stage {
     if (live_) {
       const Image board = view_board(model_, state);
       if (drawn_) fmt::print("{}", rewind_terminal(board));
-      fmt::print("{}", draw_in_terminal(board, {model_.goal().loss_channels() >= 3}));
+      fmt::print("{}", draw_in_terminal(board, {model_.loss_channels() >= 3}));
       std::fflush(stdout);
       drawn_ = true;
       if (!last) std::this_thread::sleep_for(std::chrono::milliseconds(1000 / f_.fps));
@@ -163,15 +163,15 @@ int run(const RunFlags& f) {
   const LatticeModel& model = *loaded;
   const BoardSize size = board_size("--size", f.size, model, f.unseen() ? kMaxUnseen : kMaxSide);
   const int height = size.height, width = size.width;  // what lambdas can take
-  const std::uint64_t steps = f.steps ? f.steps : model.goal().view(model.rollout()).steps;
+  const std::uint64_t steps = f.steps ? f.steps : model.view().steps;
   ThreadPool pool(f.threads);
   Ranks* const ranks = f.soft ? nullptr : program_ranks();
   if (f.soft && model.is_refined())
     throw UsageError("--soft", fmt::format("got {}, whose circuit a search has found, expected a model as it was "
                                            "trained; hint: train --from makes soft gates of it",
                                            f.model));
+  if (program_ranks()) program_ranks()->set_patience(f.rank_timeout);
   if (f.soft && program_ranks() && !program_ranks()->first()) return kDone;
-  if (ranks) program_ranks()->set_patience(f.rank_timeout);
   if (ranks) check_same_model(*ranks, model);
   SimulatorOptions options = simulator_options(f, model, height, width, steps);
   options.ranks = ranks;
@@ -216,7 +216,7 @@ int run(const RunFlags& f) {
     // Rank 0 takes the rows of one rank after the other: those may wait as long as that takes.
     if (ranks) program_ranks()->set_patience(f.rank_timeout + 1e-8 * height * width * model.channels());
     const Stepper::Figures figures = stepper->figures();
-    print_json({{"learned", model.goal().name()},
+    print_json({{"learned", model.learned()},
                 {"height", height},
                 {"width", width},
                 {"steps", done},
@@ -246,14 +246,13 @@ Command run_command() {
   o.add("soft", f->soft, "soft gates as trained instead of the hard circuit");
   o.add("gif", f->gif, "write the run as an animated GIF; - is standard output").metavar("FILE");
   o.add("png", f->png, "write the last board as a PNG; - is standard output").metavar("FILE");
-  o.add("scale", f->scale, "pixels per cell in pictures (0: so that the picture is near 384)", 0, 64);
+  o.add("scale", f->scale, "pixels per cell in pictures; 0 = as many as make the picture about 384 wide", 0, 64);
   o.add("channels", f->channels, "pictures show a sheet of all channels");
   o.add("fps", f->fps, "steps per second in terminal and GIF", 1, 100);
   add_threads(o, f->threads);
   o.add("quiet", f->quiet, "draw nothing");
   o.add("json", f->json, "print one JSON object instead of the board");
-  o.add("rank-timeout", f->rank_timeout, "under mpirun: seconds after which a rank that does not answer ends the job",
-        1, 1e9);
+  add_rank_timeout(o, f->rank_timeout);
   c.keeps = f;
   c.over_ranks = true;
   c.run = [f] { return run(*f); };

@@ -59,6 +59,26 @@ Json row_json(const SweepRow& row) {
           {"seeds", seeds}};
 }
 
+// Trials that failed count as neither solved nor unsolved; they are told of.
+bool print_failures(const std::vector<SweepRow>& rows) {
+  bool failed = false;
+  for (const SweepRow& row : rows)
+    for (const SeedReport& r : row.seeds) {
+      if (!r.error) continue;
+      failed = true;
+      const std::string trial = fmt::format("espalier: {}, seed {} failed",
+                                            row.settings.empty() ? "defaults" : name_of(row.settings), r.seed);
+      try {
+        std::rethrow_exception(r.error);
+      } catch (const std::bad_alloc&) {
+        note("{}: out of memory\n", trial);
+      } catch (const std::exception& e) {
+        note("{}: {}\n", trial, e.what());
+      }
+    }
+  return failed;
+}
+
 int run(Flags& f, const Task& task) {
   const std::string folder = f.out.empty() ? fmt::format("runs/sweep-{}", task.name) : f.out;
   Sweep sweep(task.name, changed(f.config, task), parse_axes(f.vary), f.seed, f.seeds);
@@ -70,9 +90,10 @@ int run(Flags& f, const Task& task) {
   });
   bar.clear();
   if (sweep.stopped()) {
-    note("interrupted; the same command goes on\n");
+    note("interrupted; the same command continues\n");
     return kInterrupted;
   }
+  const bool failed = print_failures(rows);
   write_atomically(folder + "/results.csv", std::string_view(sweep_csv(rows)));
   write_atomically(folder + "/shares.svg",
                    std::string_view(sweep_picture(
@@ -94,9 +115,6 @@ int run(Flags& f, const Task& task) {
     }
     fmt::print("{0}/results.csv, {0}/shares.svg\n", folder);
   }
-  bool failed = false;
-  for (const SweepRow& row : rows)
-    for (const SeedReport& r : row.seeds) failed = failed || r.error;
   return failed ? kFailed : kDone;
 }
 
@@ -104,7 +122,7 @@ Command task_command(const Task& task) {
   const auto f = std::make_shared<Flags>(task);
   Command command{task.name, task.summary};
   command.options.add("vary", f->vary, "settings and their values: start-logit=3,6,10;lr=0.05,0.1").metavar("LIST");
-  command.options.add("seeds", f->seeds, "seeds of every combination", 1, 1e6);
+  command.options.add("seeds", f->seeds, "seeds for every combination", 1, 1e6);
   command.options.add("seed", f->seed, "the first seed", 0, 1e18);
   command.options.add("out", f->out, "folder of the trials (default runs/sweep-TASK)").metavar("DIR");
   add_threads(command.options, f->threads);
@@ -124,12 +142,13 @@ Command task_command(const Task& task) {
 }  // namespace
 
 Command sweep_command() {
-  Command command{"sweep", "train every combination of some settings with many seeds, and count"};
+  Command command{"sweep",
+                  "train every combination of some settings with many seeds, and count how many solve the task"};
   command.footer =
       "Example: espalier sweep life --vary start-logit=3,6,10 --seeds 20\n"
       "TTS99: seconds until a solution is there with probability 0.99 when tries are repeated. Every trial runs to "
       "its\n"
-      "end on one thread; finished ones are kept, so the same command goes on after an interruption.";
+      "end on one thread; finished ones are kept, so the same command continues after an interruption.";
   command.what_commands_are = "Tasks";
   for (const Task& task : all_tasks()) command.commands.push_back(task_command(task));
   return command;

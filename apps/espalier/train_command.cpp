@@ -1,12 +1,16 @@
 // espalier train TASK [options]: trains a task into a run folder; --resume continues one.
+#include <malloc.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
+#include "base/files.hpp"
 #include "commands.hpp"
 #include "espalier/error.hpp"
 #include "espalier/run.hpp"
@@ -28,7 +32,7 @@ struct TrainFlags {
   std::uint64_t more_steps = 0, more_budget = 0;
   double seconds = 0;
   bool published = false;
-  double rank_timeout = 600;
+  double rank_timeout = kRankTimeout;
   bool list = false;
 };
 
@@ -40,8 +44,7 @@ void add_run_flags(Fields& options, TrainFlags& f) {
   options.add("json", f.json, "print one JSON object on standard output at the end");
   options.add("timing", f.timing, "show where the time of a step goes");
   options.add("check-ranks", f.run.check_ranks, "under mpirun: compare the weights of all ranks after every step");
-  options.add("rank-timeout", f.rank_timeout,
-              "under mpirun: seconds after which a rank that does not answer ends the job", 1, 1e9);
+  add_rank_timeout(options, f.rank_timeout);
   options.add("require-solved", f.require_solved, "exit with 3 when the task is not solved");
 }
 
@@ -69,9 +72,13 @@ class TrainProgress {
     if (!rows_.contains(event.seed)) order_.push_back(event.seed);
     Row& row = rows_[event.seed];
     const TrainState& state = *event.state;
-    row.steps = event.kind == Kind::kSeedEnded ? steps_ + (seeds_ > 1 ? 0 : work_) : state.step;
-    if (event.search && seeds_ == 1)  // the last search begins where training ends, and takes the rest
-      row.steps += work_ * event.search->done / std::max<std::uint64_t>(1, event.search->total);
+    row.steps = state.step;
+    if (seeds_ == 1) {
+      if (event.search && event.search->work < row.search) row.searched += std::exchange(row.search, 0);
+      if (event.search) row.search = event.search->work;
+      row.steps += row.searched + row.search;
+    }
+    if (event.kind == Kind::kSeedEnded) row.steps = steps_ + (seeds_ > 1 ? 0 : work_);
     row.score = state.best.score;
     row.solved = state.best.solved;
     row.ended = event.kind == Kind::kSeedEnded;
@@ -82,7 +89,8 @@ class TrainProgress {
 
  private:
   struct Row {
-    std::uint64_t steps = 0;
+    std::uint64_t steps = 0;                 // with the work of searches
+    std::uint64_t searched = 0, search = 0;  // work of the searches before this one, and of this one
     double score = 0;
     bool solved = false, ended = false;
   };
@@ -136,14 +144,14 @@ class TrainProgress {
 class TimeLimit {
  public:
   TimeLimit(double seconds, std::function<void()> stop) {
-    if (seconds > 0)
-      thread_ = std::jthread([this, seconds, stop = std::move(stop)](const std::stop_token& ended) {
-        std::unique_lock lock(mutex_);
-        if (wake_.wait_for(lock, ended, std::chrono::duration<double>(seconds), [&] { return ended.stop_requested(); }))
-          return;
-        up_ = true;
-        stop();
-      });
+    if (seconds <= 0) return;
+    thread_ = start_thread("watch the time", [this, seconds, stop = std::move(stop)](const std::stop_token& ended) {
+      std::unique_lock lock(mutex_);
+      if (wake_.wait_for(lock, ended, std::chrono::duration<double>(seconds), [&] { return ended.stop_requested(); }))
+        return;
+      up_ = true;
+      stop();
+    });
   }
   bool up() const { return up_; }
 
@@ -154,34 +162,60 @@ class TimeLimit {
   std::jthread thread_;  // ends before what it uses
 };
 
-void print_timing(const RunReport& report) {
-  PhaseSeconds sum;
-  std::uint64_t steps = 0;
-  for (const SeedReport& r : report.seeds) {
-    sum.data += r.phases.data;
-    sum.forward += r.phases.forward;
-    sum.backward += r.phases.backward;
-    sum.reduction += r.phases.reduction;
-    sum.optimizer += r.phases.optimizer;
-    sum.evaluation += r.phases.evaluation;
-    steps += r.phase_steps;
-  }
-  const std::pair<const char*, double> phases[] = {{"data", sum.data},           {"forward", sum.forward},
-                                                   {"backward", sum.backward},   {"reduction", sum.reduction},
-                                                   {"optimizer", sum.optimizer}, {"evaluation", sum.evaluation}};
-  std::uint64_t sent = 0;
-  for (const SeedReport& r : report.seeds) sent += r.bytes_sent;
-  double total = 0;
-  for (const auto& [name, seconds] : phases) total += seconds;
-  if (steps == 0 || total <= 0) return;
-  note("time of a step, over {} steps:\n", steps);
-  for (const auto& [name, seconds] : phases)
-    if (seconds > 0)
-      note("  {:<10} {:9.3f} ms {:6.1f} %\n", name, seconds * 1e3 / static_cast<double>(steps), 100 * seconds / total);
-  if (sent > 0) note("  each rank sends {} bytes per step\n", sent / steps);
+// What each rank has sent and how much memory it had, by rank; called by all of them. Of one seed the bytes are those
+// of its steps; of several, whose ranks tell rank 0 how theirs do, all that was sent, for each step of any seed.
+struct RankFigures {
+  std::vector<std::uint64_t> bytes_per_step;
+  std::vector<double> peak_rss_mb;
+};
+RankFigures gather_figures(const RunReport& report, bool several, std::uint64_t sent_before) {
+  RankFigures figures;
+  ProgramRanks* const ranks = program_ranks();
+  if (!ranks) return figures;
+  std::uint64_t steps = 0, bytes = several ? ranks->bytes_sent() - sent_before : 0;
+  for (const SeedReport& r : report.seeds) steps += r.phase_steps, bytes += r.bytes_sent;
+  const std::uint64_t all_steps = ranks->all_gather(steps).front();  // the report of rank 0 is whole
+  for (const std::uint64_t one : ranks->all_gather(bytes))
+    figures.bytes_per_step.push_back(one / std::max<std::uint64_t>(1, all_steps));
+  figures.peak_rss_mb = ranks->all_gather(peak_rss_mb());
+  return figures;
 }
 
-Json summary(const Run& run, const RunReport& report, int threads) {
+void print_timing(const RunReport& report, const RankFigures& ranks) {
+  constexpr std::pair<const char*, double PhaseSeconds::*> kPhases[] = {
+      {"data", &PhaseSeconds::data},           {"forward", &PhaseSeconds::forward},
+      {"backward", &PhaseSeconds::backward},   {"reduction", &PhaseSeconds::reduction},
+      {"optimizer", &PhaseSeconds::optimizer}, {"evaluation", &PhaseSeconds::evaluation},
+      {"search", &PhaseSeconds::search}};
+  std::uint64_t steps = 0;
+  double whole = 0, other = 0;
+  for (const SeedReport& r : report.seeds) {
+    steps += r.phase_steps;
+    whole += r.phases.whole;
+  }
+  if (steps == 0 || whole <= 0) return;
+  other = whole;
+  const auto line = [&](const char* name, double seconds) {
+    if (seconds > 0)
+      note("  {:<10} {:9.3f} ms {:6.1f} %\n", name, seconds * 1e3 / static_cast<double>(steps), 100 * seconds / whole);
+  };
+  note("time of a step, over {} steps:\n", steps);
+  for (const auto& [name, phase] : kPhases) {
+    double seconds = 0;
+    for (const SeedReport& r : report.seeds) seconds += r.phases.*phase;
+    other -= seconds;
+    line(name, seconds);
+  }
+  line("other", other);
+  if (ranks.peak_rss_mb.empty()) return;
+  const auto [least, most] = std::ranges::minmax(ranks.bytes_per_step);
+  const auto [small, large] = std::ranges::minmax(ranks.peak_rss_mb);
+  note("  each rank sends {} bytes per step, and has had {} MB of memory\n",
+       least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most),
+       small == large ? fmt::format("{:.0f}", large) : fmt::format("{:.0f} to {:.0f}", small, large));
+}
+
+Json summary(const Run& run, const RunReport& report, int threads, const RankFigures& ranks) {
   const SeedReport& best = report.best();
   Json j = {{"task", run.config().task},
             {"seed", best.seed},
@@ -201,6 +235,8 @@ Json summary(const Run& run, const RunReport& report, int threads) {
             {"model", run.folder() + "/model.safetensors"},
             {"peak_rss_mb", peak_rss_mb()},
             {"report", json_of(best.facts)}};
+  if (!ranks.peak_rss_mb.empty())
+    j["ranks"] = {{"bytes_per_step", ranks.bytes_per_step}, {"peak_rss_mb", ranks.peak_rss_mb}};
   if (report.seeds.size() == 1) return j;
   j["seeds"] = Json::array();
   for (const SeedReport& r : report.seeds)
@@ -227,7 +263,8 @@ void print_result(const Run& run, const RunReport& report) {
              best.solved ? "solved" : fmt::format("not solved, {}", best.score_text), best.steps,
              clock_text(report.seeds.size() > 1 ? report.seconds : best.seconds),
              best.steps > 0 ? best.seconds * 1e3 / static_cast<double>(best.steps) : 0.0);
-  fmt::print("weights {}\nmodel   {}/model.safetensors\n", best.weights_hash, run.folder());
+  fmt::print("weights {}\n", best.weights_hash);
+  if (file_exists(run.folder() + "/model.safetensors")) fmt::print("model   {}/model.safetensors\n", run.folder());
   for (const auto& [name, value] : best.facts)
     fmt::print("  {:<36} {}\n", name,
                std::visit(
@@ -244,10 +281,12 @@ void print_result(const Run& run, const RunReport& report) {
 void print_advice(const Run& run, const RunReport& report) {
   const SeedReport& best = report.best();
   const std::uint64_t budget = run.config().budget;
-  note("not solved: the best of {} attempt{} has a validation loss of {:.4g}; to go on: espalier train --resume {}{}\n",
-       report.seeds.size(), report.seeds.size() == 1 ? "" : "s", best.validation_loss, run.folder(),
-       budget ? fmt::format(" --budget {}", 2 * budget)
-              : fmt::format(" --train-steps {}", 2 * run.config().train.steps));
+  note("not solved; the best of {} attempt{}: {}. What to try:\n", report.seeds.size(),
+       report.seeds.size() == 1 ? "" : "s", best.score_text);
+  note("  espalier train --resume {} {}    more of the same\n", run.folder(),
+       budget ? fmt::format("--budget {}", 2 * budget) : fmt::format("--train-steps {}", 2 * run.config().train.steps));
+  note("  --seed {}    another start; or --seeds 4\n", run.config().seed + 1);
+  if (best.score == 1) note("  espalier eval {}    which trials fail; --no-trials does without them\n", run.folder());
 }
 
 // A seed that failed is told of, and is a failure of the whole.
@@ -261,7 +300,9 @@ bool print_failures(const RunReport& report) {
     } catch (const std::bad_alloc&) {
       note("espalier: seed {} failed: out of memory\n", r.seed);
     } catch (const std::exception& e) {
-      note("espalier: seed {} failed: {}\n", r.seed, e.what());
+      const bool named = !program_ranks() || std::string_view(e.what()).starts_with("rank ");
+      note("espalier: seed {} failed: {}{}\n", r.seed,
+           named ? "" : fmt::format("rank 0 on {}: ", program_ranks()->host(0)), e.what());
     }
   }
   return failed;
@@ -273,16 +314,21 @@ int train(Run run, const TrainFlags& f) {
   run.listen([&](const RunEvent& event) { progress(event); });
   const OnInterrupt on_interrupt([&run] { run.control().stop(); });
   const TimeLimit limit(f.seconds, [&run] { run.control().stop(); });
+  // Rank 0 takes in the checkpoints of all others: it gives their memory back at once, or it would need the most.
+  if (program_ranks() && run.config().seeds > 1) ::mallopt(M_MMAP_THRESHOLD, 1 << 18);
+  const std::uint64_t sent_before = program_ranks() ? program_ranks()->bytes_sent() : 0;
   const RunReport report = run.train(pool);
+  const RankFigures figures = gather_figures(report, run.config().seeds > 1, sent_before);
   progress.clear();
   const bool failed = print_failures(report);
-  if (f.timing) print_timing(report);
+  if (f.timing) print_timing(report, figures);
   if (f.json)
-    print_json(summary(run, report, pool.threads()));
+    print_json(summary(run, report, pool.threads(), figures));
   else if (!report.interrupted || limit.up())
     print_result(run, report);
   if (report.interrupted && limit.up()) {
     note("out of time after {:g} s; continue with: espalier train --resume {}\n", f.seconds, run.folder());
+    if (failed) return kFailed;
     return f.require_solved && !report.best().solved ? kUnsolved : kDone;
   }
   if (report.interrupted) {
@@ -319,12 +365,10 @@ Command task_command(const Task& task) {
   command.options.append(own->config.fields());
   command.keeps = own;
   command.over_ranks = true;
-  command.run = [own, &task] {
-    if (own->flags.published) {
-      RunConfig plain(task);
+  command.run = [own, &task, given = command.given] {
+    if (own->flags.published)
       for (const auto& [name, value] : task.published)
-        if (own->config.fields().at(name).text() == plain.fields().at(name).text()) own->config.set(name, value);
-    }
+        if (!given->contains(name)) own->config.set(name, value);
     RunOptions options = own->flags.run;
     if (options.folder.empty()) throw UsageError("--out", "got an empty name, expected a folder");
     if (options.folder == kDefaultFolder)

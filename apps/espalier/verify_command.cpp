@@ -3,7 +3,7 @@
 
 #include "circuit_files.hpp"
 #include "commands.hpp"
-#include "espalier/synth.hpp"
+#include "espalier/lattice_model.hpp"
 #include "output.hpp"
 
 namespace espalier::app {
@@ -49,7 +49,7 @@ Command verify_command() {
   Command command{"verify", "prove that two circuits compute the same function"};
   command.arguments = {{"first", &f->first, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"},
                        {"second", &f->second, "another"}};
-  command.options.add("seconds", f->seconds, "give up on SAT proofs after so long (0: never)", 0, 1e9);
+  command.options.add("seconds", f->seconds, "give up on SAT proofs after this many seconds; 0 = never", 0, 1e9);
   add_json(command.options, f->json);
   command.footer =
       "Exit code 0: proved equal, 4: different, 3: undecided, 1: an error, 2: wrong usage.\n"

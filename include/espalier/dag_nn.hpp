@@ -1,6 +1,7 @@
 // A network whose shape is any directed acyclic graph: one weight per edge, a bias and an activation per node.
 //   z_v = b_v + s_v sum_{u->v} w_uv a_u,   a_v = f_v(z_v),   s_v = 1 or 1/sqrt(fan_in(v));  a_v = sample for inputs
 // A batch of B samples runs as B lanes through the same graph. Gradients add up over calls until zero_grad().
+// TableModel is such a network on the rows of a table: what the table task trains.
 // Example:
 //   DagNN network = DagNN::layered({2, 8, 1}, {.hidden = Activation::kTanh, .seed = 7});
 //   for (int step = 0; step < 1000; ++step) {
@@ -10,6 +11,8 @@
 //     network.step(0.1f);
 //   }
 //   network.prune_percentile(10);  // ids of what is left stay
+//   const auto iris = load_model_as<TableModel>("runs/iris");
+//   const std::vector<double> said = iris->predict(parse_csv("petal_length,petal_width\n1.4,0.2\n", "a flower"));
 #pragma once
 
 #include <cstddef>
@@ -25,6 +28,7 @@
 #include <vector>
 
 #include "espalier/graph.hpp"
+#include "espalier/model.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/thread_pool.hpp"
@@ -170,7 +174,7 @@ class DagNN {
   ~DagNN();
   DagNN(const DagNN&);
   DagNN& operator=(const DagNN&);
-  DagNN(DagNN&&) noexcept;
+  DagNN(DagNN&&) noexcept;  // what was moved from can be assigned to or destroyed, no more
   DagNN& operator=(DagNN&&) noexcept;
 
   // --- Building. Ids are never reused; a call that fails changes nothing.
@@ -199,7 +203,8 @@ class DagNN {
   void set_bias(NodeId node, float value);
 
   // --- Running. Samples are rows [B][inputs]; inputs and outputs are ordered by id.
-  // The result [B][outputs] stays valid until the next call.
+  // The result [B][outputs] stays valid until the next call, and may be the samples of the next one. NaN and infinite
+  // samples are Errors.
   std::span<const float> forward(std::span<const float> samples, std::size_t batch,
                                  const ThreadPool& pool = calling_thread());
   std::span<const float> forward(std::initializer_list<float> samples, std::size_t batch,
@@ -210,7 +215,8 @@ class DagNN {
   // --- The training contract.
   void zero_grad(const ThreadPool& pool = calling_thread());
   // Adds the gradients of the last forward's batch; output_grad is [B][outputs]. Nothing when not training. An Error
-  // when the weights or the shape have changed since that forward.
+  // when the weights or the shape have changed since that forward; for weights written through parameters().values(),
+  // when Parameters::changed() was called. NaN passes through: a loss that is not finite tells as much.
   void backward_accumulate(std::span<const float> output_grad, const ThreadPool& pool = calling_thread());
   void backward_accumulate(std::initializer_list<float> output_grad, const ThreadPool& pool = calling_thread()) {
     backward_accumulate(std::span(output_grad.begin(), output_grad.size()), pool);
@@ -219,7 +225,7 @@ class DagNN {
   // The global norm of the gradients of all edges and biases there are.
   double gradient_norm(const ThreadPool& pool = calling_thread()) const;
   double clip_gradients(double max_norm, const ThreadPool& pool = calling_thread());  // the norm before
-  // Whether any were added since zero_grad(), even if all of them are zero.
+  // Whether any were added to edges and biases there are since zero_grad(), even if all of them are zero.
   bool has_gradients() const;
   // One per edge and one bias per hidden or output node, edits not yet in effect included.
   std::size_t num_parameters() const;
@@ -247,17 +253,18 @@ class DagNN {
   void remove_node(NodeId node);
 
   // Named tensors "bias" and "weight" (in the order the kernels read them). Edits take effect at the next call that
-  // needs the flat arrays, which moves weights and gradients; call apply_edits with the optimizer before that to move
-  // its state too.
+  // needs the flat arrays, which moves weights and gradients; call apply_edits with the optimizers before that to move
+  // their state too.
   Parameters& parameters();
   const Parameters& parameters() const;  // an Error while edits wait
   void apply_edits(Optimizer* optimizer = nullptr);
+  void apply_edits(std::span<Optimizer* const> optimizers);
   // Where an edge's weight and a node's bias are in the flat arrays of parameters(), until the next edit.
   std::size_t weight_index(EdgeId edge);
   std::size_t bias_index(NodeId node);
 
   // A network with the ids of an older one, e.g. out of a file: any node or edge may be put back, then new ones
-  // get ids from next_node and next_edge.
+  // get ids from next_node and next_edge, or higher ones when those are in use.
   void restore_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol = kNoSymbol);
   void restore_edge(EdgeId id, NodeId from, NodeId to, float weight);
   void reserve_ids(NodeId next_node, EdgeId next_edge);
@@ -287,6 +294,50 @@ class DagNN {
   Parameters parameters_;
   bool training_ = true;
   std::unique_ptr<State> state_;
+};
+
+// ---- On the rows of tables
+
+struct CsvTable {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;         // all as long as the header
+  std::vector<std::size_t> lines;                     // where each row began, from 1
+  std::size_t column(const std::string& name) const;  // an Error that lists the names
+};
+// Commas, "quoted" cells with "" for a quote, \n or \r\n. Errors name the line.
+CsvTable parse_csv(std::string_view text, const std::string& what);
+
+struct TableSchema;  // how columns become numbers, in src/models/dag/table_data.hpp
+
+class TableModel : public Model {
+ public:
+  static constexpr const char* kKind = "table network";
+
+  // An Error when the network has not one input per number of a row and one output per number of a target.
+  TableModel(TableSchema schema, DagNN network);
+  static std::unique_ptr<TableModel> load(const SafetensorsFile& file, const std::string& name);
+
+  std::string kind() const override { return kKind; }
+  Parameters& parameters() override { return network_.parameters(); }
+  const Parameters& parameters() const override { return network_.parameters(); }
+  void describe(SafetensorsFile& file) const override;
+  Facts facts() const override;
+
+  const TableSchema& schema() const { return *schema_; }
+  DagNN& network() { return network_; }
+  const DagNN& network() const { return network_; }
+
+  std::vector<std::string> columns() const;         // that a row must have
+  const std::string& target() const;                // the column that is predicted
+  const std::vector<std::string>& classes() const;  // what it may be, ascending; none: a number
+  // Columns are found by name, others ignored. [rows][classes] probabilities; of a number [rows], in its own unit.
+  std::vector<double> predict(const CsvTable& table, const ThreadPool& pool = calling_thread()) const;
+  // Against the target's column: score is the fraction of classes right, or R squared.
+  Evaluation evaluate(const CsvTable& table, const ThreadPool& pool = calling_thread()) const;
+
+ private:
+  std::shared_ptr<const TableSchema> schema_;
+  DagNN network_;
 };
 
 }  // namespace espalier

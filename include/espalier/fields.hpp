@@ -1,13 +1,16 @@
 // Options as data: every options struct lists its fields once, with name, member, help and range. Flags and their
 // help, configuration files, range checks and the keywords of other languages are all made from that list.
-//
-//   struct Brush { int size = 3; bool round = true; };
-//   Fields fields_of(Brush& b) {
+// Example:
+//   struct Brush {
+//     int size = 3;
+//     bool round = true;
+//   };
+//   const auto fields_of = [](Brush& b) {
 //     Fields f;
 //     f.add("size", b.size, "width in pixels", 1, 100);
 //     f.add("round", b.round, "round instead of square");
 //     return f;
-//   }
+//   };
 //   Brush brush;
 //   Fields fields = fields_of(brush);
 //   fields.at("size").set_text("5");  // brush.size == 5; "200" is an Error that names the range
@@ -88,7 +91,7 @@ class Fields {
   template <class Enum>
   requires std::is_enum_v<Enum> Field& add(std::string name, Enum& member, std::string help,
                                            std::vector<std::string> names) {
-    Field::Access access{[&member, names] { return names[static_cast<std::size_t>(member)]; },
+    Field::Access access{[&member, names] { return name_at(names, static_cast<std::size_t>(member)); },
                          [&member, names](const std::string& text) { member = static_cast<Enum>(place(names, text)); }};
     return add(std::move(name), std::move(access), std::move(help), std::move(names));
   }
@@ -101,6 +104,7 @@ class Fields {
   Field& at(std::string_view name);  // an Error that names the nearest one for an unknown name
 
  private:
+  static std::string name_at(const std::vector<std::string>& names, std::size_t place);  // an Error beyond the last
   static std::size_t place(const std::vector<std::string>& names, const std::string& text);
   std::vector<Field> fields_;
 };

@@ -22,7 +22,6 @@
 #include <string>
 #include <vector>
 
-#include "espalier/aligned.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/random.hpp"
@@ -73,7 +72,8 @@ class GateNetwork {
   const std::vector<std::int32_t>& evaluation_order() const { return order_; }
 
   // Soft, for many samples at once: a value is a row of lanes, one lane per sample, lanes a multiple of 8, rows aligned
-  // as in AlignedVector. Coefficients and their gradients: [gates][4] of all copies in evaluation order.
+  // as in AlignedVector. Coefficients and their gradients: [gates][4] of all copies in evaluation order. No two of the
+  // arrays may overlap. Values may be anything: NaN goes through, as looking for it would cost as much as a layer.
   //   in: [inputs][lanes]   values: [gates_per_copy][lanes], all layers, the outputs last
   void forward(std::span<const float> coefficients, int lanes, std::span<const float> in, std::span<float> values,
                int copy = 0) const;
@@ -131,7 +131,7 @@ class SoftGates {
   SoftGates(const GateNetwork& first, const GateNetwork& second);
 
   int gates() const { return static_cast<int>(order_.size()); }
-  // logits: [gates][16] in the order of the parameters.
+  // logits: [gates][16] in the order of the parameters, all finite.
   void choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool = calling_thread());
   std::span<const float> coefficients() const { return c_; }  // [gates][4] in evaluation order
   // Adds to dlogits: [gates][16]; dc: [gates][4], summed over samples and steps.
@@ -152,8 +152,9 @@ Gate likeliest_gate(std::span<const float, kGates> logits);
 
 // What gates harden to. logits: [gates][16].
 struct GateCounts {
-  long raw = 0;     // all
-  long active = 0;  // neither A nor B, which are wires
+  long raw = 0;        // all
+  long constants = 0;  // of them FALSE and TRUE, which are no gates
+  long active = 0;     // neither A nor B, which are wires, nor constant
   long histogram[kGates] = {};
 };
 GateCounts count_gates(std::span<const float> logits);

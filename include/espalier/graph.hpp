@@ -67,10 +67,18 @@ class Graph {
   std::span<const std::uint32_t> targets() const { return targets_; }          // [E]
   std::span<const std::uint32_t> out_edges() const { return out_edges_; }      // [E] edge number at that place
 
-  std::size_t in_degree(std::size_t v) const { return in_offsets_[v + 1] - in_offsets_[v]; }
-  std::size_t out_degree(std::size_t u) const { return out_offsets_[u + 1] - out_offsets_[u]; }
+  // Errors for unknown nodes.
+  std::size_t in_degree(std::size_t v) const { return degree(in_offsets_, v); }
+  std::size_t out_degree(std::size_t u) const { return degree(out_offsets_, u); }
 
  private:
+  std::size_t degree(const std::vector<std::uint32_t>& offsets, std::size_t node) const {
+    if (node >= num_nodes()) [[unlikely]]
+      refuse_node(node);
+    return offsets[node + 1] - offsets[node];
+  }
+  [[noreturn]] void refuse_node(std::size_t node) const;
+
   std::vector<std::uint32_t> in_offsets_, sources_, given_, out_offsets_, targets_, out_edges_;
 };
 
@@ -164,7 +172,8 @@ EditDistanceReport edit_bounds(const LabelledGraph& a, const LabelledGraph& b, c
 struct GraphPair {
   const LabelledGraph *first, *second;
 };
-std::vector<EditDistanceReport> edit_distances(std::span<const GraphPair> pairs, const EditDistanceOptions& options,
+std::vector<EditDistanceReport> edit_distances(std::span<const GraphPair> pairs,
+                                               const EditDistanceOptions& options = {},
                                                const ThreadPool& pool = calling_thread());
 
 // Weisfeiler-Lehman similarity, 0 to 1: after rounds i = 0 (plain labels) to `rounds` of refinement by the

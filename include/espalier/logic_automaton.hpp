@@ -45,7 +45,7 @@ struct AutomatonOptions {
   WiringKind wiring = WiringKind::kUnique;                            // of the update layers
   Boundary boundary = Boundary::kZero;
 
-  int perceive_outputs() const { return perceive.back(); }
+  int perceive_outputs() const { return perceive.empty() ? 0 : perceive.back(); }  // no automaton is without
   // Own channels first, then kernel outputs ordered by channel, output index, kernel.
   int update_inputs() const { return channels + channels * perceive_outputs() * kernels; }
   int update_row(int channel, int output, int kernel) const {
@@ -110,12 +110,12 @@ class Rollout {
  public:
   Rollout(const Automaton& automaton, const RolloutOptions& options);
   ~Rollout();
-  Rollout(Rollout&&) noexcept;
+  Rollout(Rollout&&) noexcept;  // what was moved from can be assigned to or destroyed, no more
   Rollout& operator=(Rollout&&) noexcept;
 
   const RolloutOptions& options() const;
 
-  // The gates of the steps that follow. logits: [gates][16].
+  // The gates of the steps that follow. logits: [gates][16], all finite, as are boards and targets below.
   void soften(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool = calling_thread());
   // initial: [batch][C][H][W]. `fire_seed` and `fire_step` key the asynchronous updates.
   void forward(std::span<const float> initial, std::uint64_t fire_seed, std::uint32_t fire_step,

@@ -1,6 +1,6 @@
 // Networks whose parameters are shared across many graphs: an embedding of symbols, layers of message passing over R
 // kinds of edges, and GraphTransformNet, which puts them together and says something about every node of any labelled
-// graph.
+// graph. RewriteModel is one that rewrites expressions: what the simplify task trains.
 //
 // Pools come last and may be left out: then the calling thread does the work. Results are the same bits for any pool.
 // Example:
@@ -15,6 +15,8 @@
 //     net.step(0.1f);
 //   }
 //   const std::vector<std::uint32_t> said = net.predict_edits(batch, state);
+//   const auto model = load_model_as<RewriteModel>("runs/simplify");
+//   for (const std::string& text : model->rewrite("(+ (* x 1) 0)").passes) std::printf("%s\n", text.c_str());
 #pragma once
 
 #include <cstddef>
@@ -26,14 +28,12 @@
 #include <string_view>
 #include <vector>
 
-#include "espalier/aligned.hpp"
 #include "espalier/graph.hpp"
+#include "espalier/model.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/thread_pool.hpp"
 
 namespace espalier {
-
-class Fields;
 
 // V rows of D numbers, one row per symbol. A description and a place in a Parameters object, which is handed in.
 class Embedding {
@@ -44,6 +44,8 @@ class Embedding {
   std::size_t rows() const { return rows_; }
   std::size_t features() const { return features_; }
   void initialize(Parameters& parameters, std::uint64_t seed) const;  // standard normal
+  // Below, Parameters without the rows of this embedding are Errors, as are results that overlap what is read. Numbers
+  // may be anything: NaN goes where it is added.
 
   // out [symbols][features]. A symbol outside 0..rows-1 is an Error.
   void lookup(const Parameters& parameters, std::span<const std::uint32_t> symbols, std::span<float> out,
@@ -62,8 +64,8 @@ class Embedding {
   }
 
   // Frozen rows stay as they are, whatever optimizer steps over the parameters: see Parameters::freeze.
-  void freeze(Parameters& parameters, bool on) const { parameters.freeze(tensor_, on); }
-  bool frozen(const Parameters& parameters) const { return parameters.tensors().at(tensor_).frozen; }
+  void freeze(Parameters& parameters, bool on) const;
+  bool frozen(const Parameters& parameters) const;
   void zero_grad(Parameters& parameters, const ThreadPool& pool = calling_thread()) const;
   // Plain SGD; nothing when frozen.
   void step(Parameters& parameters, float lr, const ThreadPool& pool = calling_thread()) const;
@@ -74,6 +76,7 @@ class Embedding {
   static std::uint32_t row_of_code_point(std::uint32_t code_point, std::size_t rows);
 
  private:
+  void check_own(const Parameters& parameters) const;
   void check(std::size_t parameters, std::span<const std::uint32_t> symbols, std::size_t floats) const;
 
   std::size_t rows_, features_, tensor_, offset_;
@@ -136,8 +139,10 @@ inline constexpr float kLayerNormEpsilon = 1e-5f;
 
 // What forward_batch keeps for backward, and room to work in; reused from call to call.
 struct MessageState {
-  std::size_t forward_nodes = 0;                           // of the last forward_batch ...
-  MessagePassingOptions forward_options = {};              // ... and whose it was; no features = there was none
+  // Of the last forward_batch: its graph, its layer (no features = there was none) and its weights.
+  std::size_t forward_nodes = 0, forward_edges = 0, forward_offset = 0;
+  MessagePassingOptions forward_options = {};
+  std::uint64_t forward_changes = 0;
   AlignedVector<float> normed, inverse_deviation;          // [N][out] and [N], with layer norm
   AlignedVector<float> maxima;                             // [2R][N][in], with max
   AlignedVector<std::uint32_t> winners;                    // [2R][N][in], with max: who is the largest
@@ -151,6 +156,7 @@ struct MessageState {
 // agg is mean, sum or max over the edges of kind r; norm is layer norm or nothing.
 // A layer is a description and places in a Parameters object: many threads may use one layer at once, each with
 // its own state and gradients.
+// NaN passes through: to look for it would be one more pass over memory, and a loss that is not finite tells as much.
 class MessagePassingLayer {
  public:
   // Adds the tensors name.self [in][out], name.in and name.out [R][in][out], name.bias [out], and with layer
@@ -161,7 +167,7 @@ class MessagePassingLayer {
   // Weights normal with variance gain/(in (1 + 2R)), biases 0, gains 1.
   void initialize(Parameters& parameters, std::uint64_t seed) const;
 
-  // One node by the formula, in plain loops: the readable reference. h [N][in], out [out].
+  // One node by the formula, in plain loops: the readable reference. h [N][in], out [out], which must not overlap.
   void forward(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h, std::size_t node,
                std::span<float> out) const;
 
@@ -169,8 +175,9 @@ class MessagePassingLayer {
   void forward_batch(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h,
                      std::span<float> y, MessageState& state, const ThreadPool& pool = calling_thread()) const;
 
-  // After forward_batch with the same h, y and state: adds the layer's gradients to `gradients` (laid out as
-  // parameters.gradients()) and, unless dh is empty, writes dh [N][in], which must not overlap the others.
+  // After forward_batch with the same graph, h, y and state: adds the layer's gradients to `gradients` (laid out as
+  // parameters.gradients()) and, unless dh is empty, writes dh [N][in]; neither may overlap the others. An Error when
+  // the weights have changed since.
   void backward(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h,
                 std::span<const float> y, std::span<const float> dy, MessageState& state, std::span<float> gradients,
                 std::span<float> dh, const ThreadPool& pool = calling_thread()) const;
@@ -180,6 +187,7 @@ class MessagePassingLayer {
   void step(Parameters& parameters, float lr, const ThreadPool& pool = calling_thread()) const;
 
  private:
+  void check_own(const Parameters& parameters) const;  // an Error when the layer's tensors are not there
   void check(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h,
              std::size_t y_size) const;
   const float* panel(const Parameters& parameters, std::size_t index) const;  // self, then the sides
@@ -197,7 +205,7 @@ class Vocabulary {
 
   std::size_t size() const { return labels_.size(); }
   const std::vector<std::string>& labels() const { return labels_; }
-  const std::string& label(std::size_t number) const { return labels_.at(number); }
+  const std::string& label(std::size_t number) const;  // an Error beyond the last
   bool knows(const std::string& label) const { return numbers_.contains(label); }
   std::uint32_t number(const std::string& label) const;  // an Error that lists the known ones
 
@@ -237,6 +245,7 @@ struct TransformState {
   std::vector<AlignedVector<float>> outputs;  // [layers], before the residual is added
   std::vector<MessageState> layers;
   AlignedVector<float> logits, packed, dh, dh_next;  // [N][edits], ..., [N][features]
+  double forward_seconds = 0, backward_seconds = 0;  // of the last loss_and_gradients
 };
 
 // Embedding of the node labels -> L message-passing layers over one relation per edge label, each added to what it
@@ -287,6 +296,37 @@ class GraphTransformNet {
   Embedding embedding_;
   std::vector<MessagePassingLayer> layers_;
   std::size_t head_weight_, head_bias_;  // offsets
+};
+
+// A GraphTransformNet whose edits rewrite arithmetic expressions, in prefix form: "(+ (* x 1) 0)".
+class RewriteModel : public Model {
+ public:
+  static constexpr const char* kKind = "rewrite network";
+
+  RewriteModel(GraphTransformNet net, bool share) : net_(std::move(net)), share_(share) {}
+  static std::unique_ptr<RewriteModel> load(const SafetensorsFile& file, const std::string& name);
+
+  std::string kind() const override { return kKind; }
+  Parameters& parameters() override { return net_.parameters(); }
+  const Parameters& parameters() const override { return net_.parameters(); }
+  void describe(SafetensorsFile& file) const override;
+  Facts facts() const override;
+
+  const GraphTransformNet& net() const { return net_; }
+  bool share() const { return share_; }  // trained on graphs with one node for equal subexpressions
+
+  // Until nothing changes: the expression after each pass, the first being what was given. An empty text: nothing left.
+  struct Rewriting {
+    std::vector<std::string> passes;
+    bool settled = false;  // the last pass changed nothing
+    std::string dot;       // all passes as one graph for Graphviz
+  };
+  Rewriting rewrite(const std::string& expression, std::size_t max_passes = 100) const;
+  std::string exact(const std::string& expression) const;  // what the rules that it learned make of it
+
+ private:
+  GraphTransformNet net_;
+  bool share_;
 };
 
 }  // namespace espalier

@@ -1,15 +1,25 @@
 // A model is an object in memory: it can be made from typed options, trained, evaluated, saved, loaded, hardened, and
-// snapshot while it trains. Model files are safetensors; nothing of a task is needed to use one.
-//
-//   const std::unique_ptr<Model> model = load_model("runs/board");  // a file, or the folder of a run
-//   for (const auto& [name, value] : model->facts()) ...
-//   if (const auto* lattice = dynamic_cast<const LatticeModel*>(model.get())) ...
+// snapshot while it trains. Model files are safetensors; nothing of a task is needed to use one. What each kind can do
+// is in lattice_model.hpp, dag_nn.hpp and message_passing.hpp. A task is data and defaults for a model, under a name.
+// Example:
+//   for (const Task& task : all_tasks()) std::printf("%s: %s\n", task.name.c_str(), task.summary.c_str());
+//   const std::unique_ptr<Objective> objective = find_task("life").options->make_objective(1);
+//   const LoadedModel loaded = load_model("runs/board");  // a file, or the folder of a run
+//   for (const auto& [name, value] : loaded.model->facts()) std::printf("%s\n", name.c_str());
+//   save_model("copy.safetensors", *loaded.model, loaded.notes);
 #pragma once
 
+#include <cstdint>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "espalier/error.hpp"
+#include "espalier/fields.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/safetensors.hpp"
 #include "espalier/trainer.hpp"
@@ -21,6 +31,8 @@ class Model {
   virtual ~Model() = default;
 
   virtual std::string kind() const = 0;  // as files name it: "logic automaton", "table network", "rewrite network"
+  // Of its file, as load_model() knows them: a higher one where older versions would take it for something else.
+  virtual int format() const { return 2; }
   virtual Parameters& parameters() = 0;
   virtual const Parameters& parameters() const = 0;
   // Adds what a file needs beside the weights: options, wiring, topology, vocabulary.
@@ -42,5 +54,39 @@ struct LoadedModel {
 };
 LoadedModel load_model(const std::string& path);
 LoadedModel load_model(const SafetensorsFile& file, const std::string& name);
+// The model of one kind, or an Error that says which other the file holds.
+template <class Wanted>
+std::unique_ptr<Wanted> load_model_as(const std::string& path, std::string_view hint = {}) {
+  std::unique_ptr<Model> model = load_model(path).model;
+  auto* wanted = dynamic_cast<Wanted*>(model.get());
+  if (!wanted) fail("load model", path + ", a " + model->kind(), std::string("a ") + Wanted::kKind, hint);
+  model.release();
+  return std::unique_ptr<Wanted>(wanted);
+}
+
+// The typed settings of one task: data and defaults for a model.
+class TaskOptions {
+ public:
+  virtual ~TaskOptions() = default;
+  virtual std::unique_ptr<TaskOptions> clone() const = 0;
+  virtual Fields fields() = 0;
+  // Model and data for one seed. Throws Error for anything impossible, before any long work.
+  virtual std::unique_ptr<Objective> make_objective(std::uint64_t seed) const = 0;
+  // Files that the data come from: a run that goes on checks that they are still the same.
+  virtual std::vector<std::string> input_files() const { return {}; }
+};
+
+// A named job: what it is called, and its defaults.
+struct Task {
+  std::string name, summary;
+  TrainOptions train;
+  std::uint64_t seeds = 1;
+  std::shared_ptr<const TaskOptions> options;
+  std::uint64_t budget = 0;  // see RunConfig
+  // What the publication that a task comes from did otherwise, by the names of settings.
+  std::vector<std::pair<std::string, std::string>> published = {};
+};
+const std::vector<Task>& all_tasks();          // in the order users see
+const Task& find_task(std::string_view name);  // an Error that names the nearest for an unknown one
 
 }  // namespace espalier

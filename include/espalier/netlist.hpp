@@ -160,7 +160,12 @@ struct Netlist {
   std::size_t nets() const { return inputs.size() + gates.size(); }
   bool is_input(Net net) const { return net < inputs.size(); }
   Net net_of_gate(std::size_t gate) const { return static_cast<Net>(inputs.size() + gate); }
-  const NetlistGate& gate_of_net(Net net) const { return gates[net - inputs.size()]; }
+  const NetlistGate& gate_of_net(Net net) const {  // an Error for inputs and unknown nets
+    if (net - inputs.size() >= gates.size()) [[unlikely]]
+      refuse_net(net);
+    return gates[net - inputs.size()];
+  }
+  [[noreturn]] void refuse_net(Net net) const;
 
   // Inputs come before the first gate: a net's number never changes afterwards. An Error for a net that is not there
   // yet; inputs that the gate ignores may be anything.

@@ -1,14 +1,19 @@
 // SGD with momentum and AdamW, and how the learning rate moves. Clipping, moments and weights are one pass over memory.
-//
+// Example:
+//   Parameters parameters;
+//   parameters.add("weight", {2, 3});
 //   Optimizer optimizer({.kind = OptimizerKind::kAdamW, .weight_decay = 0.01f}, parameters.num_parameters());
 //   const Schedule schedule{.kind = ScheduleKind::kCosine, .lr = 0.05};
-//   optimizer.step(parameters, schedule.at(step, total_steps), pool);
+//   for (int step = 0; step < 100; ++step) {
+//     parameters.zero_grad();
+//     parameters.gradients()[0] = parameters.values()[0] - 1;  // of whatever is to become small
+//     optimizer.step(parameters, schedule.at(step, 100));
+//   }
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "espalier/aligned.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/thread_pool.hpp"
 

@@ -1,15 +1,26 @@
 // Named float32 tensors in one allocation, their gradients in a second one of the same shape.
 // Every trainable thing hands out its Parameters; whatever acts on weights is written once, over flat arrays.
+// Example:
+//   const ThreadPool pool;
+//   Parameters parameters;
+//   const std::size_t bias = parameters.add("bias", {8});
+//   parameters.values(bias)[0] = 0.5f;
+//   GradientSlots slots(4, parameters.num_parameters());  // one for each chunk, however many threads there are
+//   slots.zero(pool);
+//   pool.for_chunks(4, 1, 1e3, [&](Chunk c) { slots.slot(c.index)[0] += 1.0f; });
+//   parameters.zero_grad(pool);
+//   slots.add_to(parameters.gradients(), pool);  // the same bits for any pool
+//   const double norm = parameters.clip_gradients(1.0, pool);
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "espalier/aligned.hpp"
 #include "espalier/thread_pool.hpp"
 
 namespace espalier {
@@ -32,6 +43,11 @@ class Parameters {
   // Index of the tensor with this name; an Error that lists the names when there is none.
   std::size_t find(std::string_view name) const;
   std::size_t num_parameters() const { return values_.size(); }
+
+  // How often the values were changed, so that a backward pass sees that they are no longer those of its forward pass.
+  // Optimizers and load_parameters() count by themselves; whoever writes through values() says so.
+  std::uint64_t changes() const { return changes_; }
+  void changed() { ++changes_; }
 
   std::span<float> values() { return values_; }
   std::span<const float> values() const { return values_; }
@@ -77,6 +93,7 @@ class Parameters {
   std::vector<TensorInfo> tensors_;
   std::vector<std::pair<std::size_t, std::size_t>> trainable_;  // [begin, end), neighbours joined
   AlignedVector<float> values_, gradients_;
+  std::uint64_t changes_ = 0;
 };
 
 // Copies the tensors named as the parameters out of a file; shapes must agree and values be finite.
@@ -102,6 +119,7 @@ class GradientSlots {
 
   void zero(const ThreadPool& pool = calling_thread());
   // total[i] += tree sum over slots of slot[i]: neighbouring slots first, then pairs of pairs, and so on.
+  // `total` lies outside the slots.
   void add_to(std::span<float> total, const ThreadPool& pool = calling_thread()) const;
 
   // Slots over the ranks of a pool, in units of so many neighbours: which are this one's, all of them without ranks or
@@ -112,10 +130,13 @@ class GradientSlots {
     bool shared;  // others have the rest
   };
   Own own(const ThreadPool& pool, std::size_t unit = 1) const;
-  void zero(const Own& own, const ThreadPool& pool);
-  void add_shared(std::span<float> total, const Own& own, const ThreadPool& pool) const;
+  void zero(const Own& own, const ThreadPool& pool = calling_thread());
+  void add_shared(std::span<float> total, const Own& own, const ThreadPool& pool = calling_thread()) const;
 
  private:
+  void check_own(const Own& own) const;
+  void check_total(std::span<const float> total) const;
+
   std::size_t slots_, floats_, stride_;
   AlignedVector<float> data_;  // [slots][stride]
 };

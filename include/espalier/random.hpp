@@ -59,7 +59,7 @@ class Random {
   bool coin(std::uint64_t element) const { return bits(element) >> 31; }
   // In [0, 1): a multiple of 2^-24, so exact in float.
   float uniform(std::uint64_t element) const { return to_unit(bits(element)); }
-  // Unbiased in [0, n); n >= 1.
+  // Unbiased in [0, n). An Error for n = 0.
   std::uint64_t choice(std::uint64_t element, std::uint64_t n) const;
   // Standard normal by Box-Muller, from two words of one block.
   float normal(std::uint64_t element) const;

@@ -1,16 +1,19 @@
 // A run trains a task: a session around model, data and trainer, with a folder, checkpoints, seeds, events, pause and
 // stop. Front ends (the program, Python, a page) stand on this and hold no rules of their own.
-//
+// Example:
 //   RunConfig config(find_task("checkerboard-small"));
 //   config.set("train-steps", "300");
 //   Run run = Run::create(config, {.folder = "runs/board"});  // no folder: all in memory
-//   run.listen([](const RunEvent& e) { if (e.kind == RunEvent::Kind::kEvaluated) std::puts("evaluated"); });
+//   run.listen([](const RunEvent& e) {
+//     if (e.kind == RunEvent::Kind::kEvaluated) std::puts("evaluated");
+//   });
 //   ThreadPool pool;
 //   const RunReport report = run.train(pool);
 //   if (report.best().solved) save_model("board.safetensors", *run.best_model());
 #pragma once
 
 #include <condition_variable>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -21,7 +24,6 @@
 #include <vector>
 
 #include "espalier/model.hpp"
-#include "espalier/task.hpp"
 #include "espalier/thread_pool.hpp"
 #include "espalier/trainer.hpp"
 
@@ -112,7 +114,7 @@ struct RunOptions {
   bool force = false;                  // replace a run that is in the folder
   double checkpoint_seconds = 5;       // wall time between checkpoints ...
   std::uint64_t checkpoint_every = 0;  // ... or steps between them, when not 0
-  // Processes that train together (src/base/ranks.hpp), or null. One seed's batches are shared out over them; of
+  // Processes that train together (ranks.hpp), or null. One seed's batches are shared out over them; of
   // several seeds each has its own. All must make the same run; files are those of rank 0, and only its report is
   // whole.
   Ranks* ranks = nullptr;
@@ -129,7 +131,7 @@ struct SeedReport {
   double seconds = 0;
   PhaseSeconds phases = {};       // of this call ...
   std::uint64_t phase_steps = 0;  // ... and the steps they belong to
-  std::uint64_t bytes_sent = 0;   // in these steps, to other ranks
+  std::uint64_t bytes_sent = 0;   // in these steps alone, by this rank to the others that share them
   std::size_t num_parameters = 0;
   std::string weights_hash = {};
   Facts facts = {};               // the objective's own report; of the winner only
@@ -140,8 +142,8 @@ struct RunReport {
   std::vector<SeedReport> seeds;  // ascending
   std::size_t winner = 0;         // without meaning when interrupted
   bool interrupted = false;
-  double seconds = 0;  // wall time of this call
-  const SeedReport& best() const { return seeds[winner]; }
+  double seconds = 0;              // wall time of this call
+  const SeedReport& best() const;  // an Error when there is none
 };
 
 // One seed is trained in the folder itself, several in DIR/seed-N as full runs of their own, bit-equal to the same seed
@@ -155,12 +157,13 @@ struct RunReport {
 // with all threads after the one before, and lies in DIR/seed-N.
 class Run {
  public:
-  // Checks that the task can be done and makes the folder. The whole run holds the folder's lock.
+  // Checks that every setting is in its range and that the task can be done, and makes the folder. The whole run holds
+  // the folder's lock.
   static Run create(RunConfig config, const RunOptions& options);
   // The run in a folder, at its last checkpoint. More training steps or a larger budget than it had may be given.
   static Run resume(const std::string& folder, const RunOptions& options = {}, std::uint64_t train_steps = 0,
                     std::uint64_t budget = 0);
-  Run(Run&&) noexcept;
+  Run(Run&&) noexcept;  // what was moved from can be destroyed, no more
   ~Run();
 
   void listen(RunListener listener);
@@ -171,8 +174,8 @@ class Run {
   // Trains to the end, or to a stop. min(seeds, workers) seeds run at the same time and share the workers. A seed that
   // fails does not stop the others; all failing is an Error.
   RunReport train(ThreadPool& pool);
-  // The winner's, after train().
-  std::unique_ptr<Model> best_model() const;
+  // The winner's, after train(). It is handed over: a second call is an Error.
+  std::unique_ptr<Model> best_model();
 
  private:
   struct State;

@@ -18,7 +18,6 @@
 #include <string>
 #include <vector>
 
-#include "espalier/aligned.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/thread_pool.hpp"
 
@@ -180,7 +179,7 @@ struct SimulatorOptions {
   std::size_t random_reset = 0;  // side of a square set to 0 at a random place after every step
   SimulatorEngine engine = SimulatorEngine::kAuto;
   int word_bits = 0;  // 64 to 512 for the interpreter, 256 or 512 for machine code; 0: the widest this machine has
-  // Processes (src/base/ranks.hpp) that share the board in bands of rows, each with its own simulator; null: none.
+  // Processes (ranks.hpp) that share the board in bands of rows, each with its own simulator; null: none.
   Ranks* ranks = nullptr;
 };
 

@@ -1,5 +1,5 @@
 // Circuits made smaller, proved equal to what they were made from, read from files and written for other tools. Nothing
-// unproved is exported.
+// unproved is exported: only ProvedCircuits are.
 //
 // Example:
 //   const Netlist raw = import_circuit(".model m\n.inputs a b\n.outputs y\n.names a b y\n11 1\n.end\n", "and.blif");
@@ -12,11 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "espalier/fields.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/simulator.hpp"
 
@@ -79,8 +81,9 @@ struct SimplifyOptions {
   CircuitGoal goal = CircuitGoal::kGates;
   bool sweep = true;
   bool resubstitute = true;
-  std::uint64_t search = 0;  // mutants of the result to try for fewer gates, thousands a second; 0: none
-  bool with_abc = false;     // an Error when it is not installed
+  std::uint64_t search = 0;          // mutants of the result to try for fewer gates, thousands per second; 0: none
+  const ThreadPool* pool = nullptr;  // of that search, whose result does not depend on it; null: the calling thread
+  bool with_abc = false;             // an Error when it is not installed
   SweepOptions sweep_options = {};
   ResubstituteOptions resubstitute_options = {};
   AbcOptions abc_options = {};
@@ -104,6 +107,7 @@ struct SimplifyReport {
   ResubstituteReport resubstitute = {};
   AbcReport abc = {};
 };
+Fields fields_of(SimplifyOptions& options);
 // Always the same function, never larger than what it was given in what `goal` counts; the same result for the same
 // options. With kAnds the gates are ANDs of nets and inverted nets.
 Netlist simplify(const Netlist& netlist, const SimplifyOptions& options = {}, SimplifyReport* report = nullptr);
@@ -143,6 +147,62 @@ std::string order_warning(const VerifyReport& report);
 // "equal: 3 outputs proved, 1 by structure, 2 by complete table" and the like, in one line.
 std::string describe(const VerifyReport& report, const Netlist& first);
 
+// ---- Cells of automata
+
+// Which channels of a cell count, across steps.
+struct ChannelOptions {
+  int visible = 1;  // the first channels
+  bool periodic = false;
+  // Also what holds on every board that can be reached: from this start, of all channels, or, with `from_any`, after
+  // the first step from any.
+  std::optional<Board> start = {};
+  bool from_any = false;
+  std::uint64_t steps = 100;  // simulated to find what may hold, before it is proved
+};
+struct ChannelReport {
+  Netlist cell;                                // what is left
+  std::vector<int> kept;                       // its channels, by their old numbers
+  std::vector<int> unneeded;                   // no visible channel ever depends on them
+  std::vector<int> constant, equal, opposite;  // proved by induction, and replaced by what they are
+  std::string proof;                           // in words
+};
+// Shows the same for ever: from every start, or with `start` and `from_any` from what these say. Asynchronous updates
+// included, as a cell takes all its new channels at once. The cell should be simplified.
+ChannelReport reduce_channels(const Netlist& cell, const ChannelOptions& options);
+
+// What is said of whole boards: proved, refuted by a board that breaks it (checked by simulation), or undecided.
+// prove() in lattice_model.hpp puts such claims.
+struct BoardCounterExample {
+  Board start, end, target;
+  std::vector<Board> fires = {};  // asynchronous: who updates at each moment, one channel
+  int wrong = 0;                  // visible bits of `end` that are not the target's
+  std::uint64_t steps = 0;        // between start and end; of an asynchronous one, moments
+};
+
+struct BoardProof {
+  enum class Verdict { kProved, kRefuted, kUndecided };
+  Verdict verdict = Verdict::kUndecided;
+  std::string claim = {}, how = {};
+  int needed_channels = 0;       // those that the visible ones ever depend on
+  std::size_t unknown_bits = 0;  // of the start, all channels: the claim is about 2 to this many boards
+  std::size_t gates = 0;         // of the unrolled board, after folding
+  // Asynchronous and proved by search: the claim is about rounds of at most this many moments, and says so. 0: about
+  // rounds of any length.
+  int moments = 0;
+  std::optional<BoardCounterExample> counter_example = {};
+};
+
+struct BoardProofOptions {
+  double seconds = 0;      // 0: as long as it takes
+  std::uint64_t seed = 1;  // of the boards that are simulated before anything is searched for
+  // Where to write a proof in DRAT, and FILE.cnf that it refutes. The board is then unrolled gate by gate, so that a
+  // checker takes nothing on trust but the unrolling.
+  std::string proof_file = {};
+  std::function<void(std::uint64_t done, std::uint64_t total, const std::string& doing)> progress = {};
+  std::function<bool()> stop = {};
+  const ThreadPool* pool = nullptr;  // of the simulations; null: the calling thread
+};
+
 // ---- From files, and into files
 
 // Espalier's own JSON, BLIF, or AIGER (ascii and binary): told apart by the content, not by the name. Combinational
@@ -150,26 +210,33 @@ std::string describe(const VerifyReport& report, const Netlist& first);
 // file's word alone.
 Netlist import_circuit(std::string_view bytes, const std::string& file);
 
-// A circuit that may be exported: one that was given, or one that is proved to compute the same.
+// A circuit that may be exported: one that was given, and says so; one that is proved to compute the same as one that
+// was given; or what such a one needs to show the same for ever.
 class ProvedCircuit {
  public:
-  // Every gate as it stands.
+  // Every gate as it stands. That nothing is proved about it is what proof() says.
   static ProvedCircuit as_given(const Netlist& netlist);
 
   const Netlist& netlist() const { return netlist_; }
   const std::string& proof() const { return proof_; }  // in words
   const SimplifyReport& report() const { return report_; }
+  // The channels of a cell across steps, by their numbers in the cell it was made of; none: all of them.
+  const std::vector<int>& kept_channels() const { return kept_; }
 
  private:
   friend ProvedCircuit prove_and_simplify(const Netlist&, const SimplifyOptions&, const VerifyOptions&);
+  friend ProvedCircuit prove_across_steps(const ProvedCircuit&, const ChannelOptions&);
   ProvedCircuit(Netlist netlist, std::string proof) : netlist_(std::move(netlist)), proof_(std::move(proof)) {}
   Netlist netlist_;
   std::string proof_;
   SimplifyReport report_;
+  std::vector<int> kept_;
 };
 // An Error when there is no proof, or none in the time that `proof` allows.
 ProvedCircuit prove_and_simplify(const Netlist& raw, const SimplifyOptions& options = {},
                                  const VerifyOptions& proof = {});
+// reduce_channels() of a cell, what was proved before included.
+ProvedCircuit prove_across_steps(const ProvedCircuit& cell, const ChannelOptions& options);
 
 enum class CircuitFormat : std::uint8_t {
   kC,        // C99 without dependencies: NAME_cell() on 64 patterns at once; for a cell NAME_step() on a board

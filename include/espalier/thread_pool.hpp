@@ -1,8 +1,9 @@
 // The thread pool. Work is cut into chunks that depend on the problem alone, never on the number of
-// workers, and every chunk writes only what it owns: so results are the same bits for any thread count.
+// workers, and every chunk writes only what it owns: so results are the same bits for any thread count. Arrays that it
+// works on start on a cache line.
 // Example:
 //   const ThreadPool pool;  // all cores
-//   std::vector<float> squares(100'000);
+//   AlignedVector<float> squares(100'000);
 //   pool.for_chunks(squares.size(), 4096, 1.0, [&](Chunk c) {
 //     for (std::size_t i = c.begin; i < c.end; ++i) squares[i] = static_cast<float>(i) * static_cast<float>(i);
 //   });
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace espalier {
@@ -31,6 +33,31 @@ class StopFlag {
  private:
   std::atomic<bool> raised_{false};
 };
+
+// Arrays that start on a cache line, so that vector loads never straddle one; a std::vector in all else. Large ones ask
+// for huge pages: rows gathered from all over such an array would otherwise wait for page tables as often as for
+// memory.
+inline constexpr std::size_t kCacheLine = 64;
+
+void* allocate_aligned(std::size_t bytes);
+void free_aligned(void* memory, std::size_t bytes);
+
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  AlignedAllocator() = default;
+  template <class U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(std::size_t n) {
+    if (n > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(allocate_aligned(n * sizeof(T)));
+  }
+  void deallocate(T* p, std::size_t n) { free_aligned(p, n * sizeof(T)); }
+  bool operator==(const AlignedAllocator&) const { return true; }
+};
+
+template <class T>
+using AlignedVector = std::vector<T, AlignedAllocator<T>>;
 
 // Half-open range of items of one chunk, and the chunk's number.
 struct Chunk {
@@ -104,7 +131,7 @@ class ThreadPool {
     const ThreadPool& pool_;
   };
 
-  // The other processes that train with this one (src/base/ranks.hpp), or null: then this one does everything. Training
+  // The other processes that train with this one (ranks.hpp), or null: then this one does everything. Training
   // shares a batch out over them; all must run the same training with pools of their own.
   void join(Ranks* ranks) { ranks_ = ranks; }
   Ranks* ranks() const { return ranks_; }

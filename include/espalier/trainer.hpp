@@ -1,19 +1,35 @@
 // The one training loop, for lattices and graphs alike, and what it trains. A step: mini-batches -> gradients (each
 // objective cuts its batch into fixed chunks and sums their slots in a fixed tree) -> clip and optimizer in one pass ->
 // evaluation now and then, the best weights kept.
-//
-//   struct Line : Objective { ... };          // parameters(), accumulate(), evaluate(), snapshot()
-//   Line line;
-//   const ThreadPool pool;                    // all cores; the result does not depend on how many
-//   Trainer trainer(line, {.steps = 200}, pool);
-//   trainer.run([](const Trainer&, bool) { return true; });
+// Example:
+//   struct Mean : Objective {  // one number that is to become 3
+//     Mean() { p.add("mean", {1}); }
+//     Parameters& parameters() override { return p; }
+//     float error() const { return p.values()[0] - 3; }
+//     double accumulate(std::uint64_t, const ThreadPool&, PhaseSeconds&) override {
+//       p.gradients()[0] += error();
+//       return 0.5 * static_cast<double>(error()) * static_cast<double>(error());
+//     }
+//     Evaluation evaluate(const ThreadPool&) override { return {.score = -std::abs(static_cast<double>(error()))}; }
+//     std::unique_ptr<Model> snapshot(std::span<const float>, const SafetensorsFile&) const override {
+//       throw std::logic_error("a number is no model that could be saved");
+//     }
+//     Parameters p;
+//   };
+//   const auto train = [](Mean& mean) {
+//     const ThreadPool pool;  // all cores; the result does not depend on how many
+//     Trainer trainer(mean, {.steps = 200}, pool);
+//     return trainer.run([](const Trainer&, bool) { return true; });
+//   };
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,9 +47,10 @@ class Model;
 // Named figures for reports, in the order they are shown; dots nest: "test.accuracy".
 using Facts = std::vector<std::pair<std::string, FieldValue>>;
 
-// Where the time of a step went; filled in by objectives and the trainer.
+// Where the time of steps, evaluations and searches went; filled in by objectives, the trainer and the run. What is in
+// `whole` and in no phase is everything else.
 struct PhaseSeconds {
-  double data = 0, forward = 0, backward = 0, reduction = 0, optimizer = 0, evaluation = 0;
+  double data = 0, forward = 0, backward = 0, reduction = 0, optimizer = 0, evaluation = 0, search = 0, whole = 0;
 };
 
 // One judgement of the current weights.
@@ -54,6 +71,7 @@ struct SearchProgress {
   std::uint64_t done = 0, total = 0;  // mutants
   double wrong = 0;                   // bits per board of the best
   std::size_t gates = 0;
+  std::uint64_t work = 0;  // what was done, in optimizer steps that take as long
 };
 
 // A search that goes on where training ended, on the best model: the same result for any pool.
@@ -118,7 +136,7 @@ class Objective {
   // Figures for the end of training: test sets, baselines, gate counts. `best` is a snapshot of this objective.
   virtual Facts report(const Model& /*best*/, const ThreadPool& /*pool*/) const { return {}; }
   // A score in words, where it is no fraction of right answers ("R² 0.9333").
-  virtual std::string score_text(double score) const;
+  virtual std::string score_text(const Evaluation& evaluation) const;
 };
 
 struct TrainOptions {
@@ -176,6 +194,7 @@ class Trainer {
   const TrainState& state() const { return state_; }
   Optimizer& optimizer() { return optimizer_; }
   const PhaseSeconds& phases() const { return phases_; }
+  std::uint64_t bytes_sent() const { return bytes_sent_; }  // to other ranks, in steps alone
 
  private:
   Outcome ended() const;
@@ -189,6 +208,7 @@ class Trainer {
   Optimizer optimizer_;
   TrainState state_;
   PhaseSeconds phases_;
+  std::uint64_t bytes_sent_ = 0;
 };
 
 }  // namespace espalier

@@ -9,6 +9,8 @@ for any number of threads.
 4
 """
 
+import importlib.util
+
 from ._arrays import Error
 from ._boards import LogicAutomaton, train_on
 from ._circuits import Circuit, Verification
@@ -20,16 +22,22 @@ from ._show import Boards
 __version__ = "0.2.0"
 
 __all__ = [
-    "AdamW", "Boards", "Circuit", "DagClassifier", "DagNN", "DagRegressor", "EditDistance", "Error", "Graph", "GraphTransformNet",
+    "AdamW", "Boards", "Circuit", "DagNN", "EditDistance", "Error", "Graph", "GraphTransformNet",
     "Interrupted", "LabelledGraph", "LogicAutomaton", "MessagePassing", "RewriteModel", "Run", "SGD", "TableModel",
     "Verification", "edit_distance", "edit_distances", "last_run", "load", "options", "resume", "tasks", "train",
     "train_on", "wl_similarity",
 ]
 
 
+_ESTIMATORS = ["DagClassifier", "DagRegressor"]
+if importlib.util.find_spec("sklearn"):  # looked for, not imported: that is left to those who use it
+    __all__ += _ESTIMATORS
+
+
 def __getattr__(name):
-    # scikit-learn is only imported by those who use it.
-    if name in ("DagClassifier", "DagRegressor"):
+    if name in _ESTIMATORS:
+        if name not in __all__:
+            raise AttributeError(f"espalier.{name} needs scikit-learn: pip install scikit-learn")
         from . import _estimators
         return getattr(_estimators, name)
     raise AttributeError(f"module 'espalier' has no attribute {name!r}")

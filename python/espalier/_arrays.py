@@ -1,5 +1,7 @@
 """Arrays from users: made contiguous and of the right type, or refused with a message."""
 
+import os
+
 import numpy as np
 
 from ._core import Error
@@ -78,13 +80,23 @@ def threads_of(threads):
     return 0 if threads is None else whole(threads, "threads", 1, 4096)
 
 
+def items(values, what):
+    """A list of whatever can be gone through."""
+    try:
+        return list(values)
+    except TypeError:
+        raise Error(f"[{what}] got {_short(values)}, expected a list") from None
+
+
 def text_of(value, what):
     """A text or a path."""
     try:
-        import os
-        return os.fsdecode(value) if not isinstance(value, str) else value
+        text = os.fsdecode(value) if not isinstance(value, str) else value
     except TypeError:
-        raise Error(f"[{what}] got {_short(value)}, expected a text") from None
+        text = "\0"
+    if "\0" in text:  # ends a name for the system, whatever follows
+        raise Error(f"[{what}] got {_short(value)}, expected a text")
+    return text
 
 
 def plain(value):
@@ -104,6 +116,8 @@ def _short(value):
 
 
 def _numbers(values, what):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise Error(f"[{what}] got an array with masked values, expected one without; hint: fill them in with .filled()")
     try:
         array = np.asarray(values)
     except (ValueError, TypeError):

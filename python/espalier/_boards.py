@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 
 from . import _core, _show
-from ._arrays import Error, bits, flag, floats, number, text_of, threads_of, whole
+from ._arrays import Error, bits, flag, floats, items, number, text_of, threads_of, whole
 from ._circuits import Circuit
 from ._networks import AdamW
 
@@ -86,7 +86,7 @@ class LogicAutomaton:
         else:
             boards, single = _boards(initial, "initial", bits)
             out = self._core.hard(boards, steps, rate, seed, not flag(last, "last"))
-        return (out[..., 0, :, :, :] if single else out).view(_show.Boards)
+        return _show.rolled(out, single, last)
 
     def loss(self, initial, target, steps, **choice):
         """The squared error at the last step, summed over boards, cells and the channels of the target."""
@@ -121,11 +121,12 @@ class LogicAutomaton:
         """Scales the gradients to at most this norm; returns the norm before."""
         return self._core.clip_gradients(number(max_norm, "max_norm", 0))
 
-    def circuit(self, simplify=True):
+    def circuit(self, simplify=True, across_steps=False, from_start=False):
         """The circuit of a cell: inputs are 9 x channels bits of the neighbourhood, outputs the next channels.
-        Simplified with a proof, or every gate as trained."""
-        raw = Circuit._of(self._core.raw_cell(), self.facts["boundary"] == "periodic")
-        return raw.simplify() if flag(simplify, "simplify") else raw
+        Simplified with a proof, or every gate as trained. ``across_steps``: only the channels that what is shown ever
+        depends on; with ``from_start`` also by what holds from the start of what was learned on."""
+        return Circuit._of(self._core.circuit(flag(simplify, "simplify"), flag(across_steps, "across_steps"),
+                                              flag(from_start, "from_start")))
 
     def learn_from(self, initial, target, steps, fire_rate=1, name="boards"):
         """Gives the model what it is judged by and saved with: boards, and what they are to be after some steps."""
@@ -141,8 +142,9 @@ class LogicAutomaton:
     def start(self, height=None, width=None, seed=1):
         """A board to start from, [height, width, channels], of the size it was trained on or any other."""
         view = self.facts.get("view", [16, 16])
-        return self._core.start(whole(view[0] if height is None else height, "height", 1, 65536),
-                                whole(view[1] if width is None else width, "width", 1, 65536), whole(seed, "seed"))
+        board = self._core.start(whole(view[0] if height is None else height, "height", 1, 65536),
+                                 whole(view[1] if width is None else width, "width", 1, 65536), whole(seed, "seed"))
+        return _show.boards_of(board, "HWC")
 
     def save(self, path):
         """Writes a model file, which the program reads as well."""
@@ -158,7 +160,7 @@ class LogicAutomaton:
 
 
 def _layers(value):
-    return value if isinstance(value, str) else [whole(v, "layers", 1, 10**7) for v in np.ravel(value)]
+    return value if isinstance(value, str) else [whole(v, "layers", 1, 10**7) for v in items(value, "layers")]
 
 
 def train_on(model, initial=None, target=None, *, draw=None, validate=None, steps, train_steps=500, lr=0.06, batch=None,
@@ -168,9 +170,10 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, step
 
     Either arrays ``initial`` and ``target`` ([N, H, W, C] and [N, H, W, channels to learn]; ``batch`` of them are drawn
     for every step), or ``draw(step, rng) -> (initial, target)``. ``validate`` is a pair of arrays that the hard circuit
-    is judged on (by default the given ones, or a draw of their own). ``steps`` is the length of a rollout,
-    ``train_steps`` the number of optimizer steps. Returns a dict with solved, wrong (bits per board, of the best), step,
-    and metrics.
+    is judged on (by default the given ones, or one draw of its own, of step -1). ``steps`` is the length of a rollout,
+    ``train_steps`` the number of optimizer steps. ``callback(step, loss, wrong)`` is called at every evaluation, and
+    returning False ends the training. Returns a dict with solved, wrong (bits per board, of the best), step, and
+    metrics. Whatever ends it, Ctrl-C too, the model keeps its best weights.
 
     >>> start = np.random.default_rng(0).integers(0, 2, (32, 3, 3, 1))
     >>> model = espalier.LogicAutomaton(channels=1, kernels=4, perceive="8,4,2", update="16,8,4,2,1", seed=1, start_logit=2)
@@ -178,51 +181,70 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, step
     >>> result["solved"]
     True
     """
-    if (draw is None) == (initial is None or target is None):
-        raise Error("[train_on] got neither or both of arrays and draw, expected one of them")
-    rng = np.random.default_rng(whole(seed, "seed"))
+    if not isinstance(model, LogicAutomaton):
+        raise Error(f"[train_on] got {type(model).__name__}, expected a LogicAutomaton")
+    given = [initial is not None, target is not None]
+    if any(given) != all(given) or any(given) == (draw is not None):
+        raise Error("[train_on] got neither or both of arrays and draw, or one array of two, expected initial and target "
+                    "or draw")
+    for function, what in ((draw, "draw"), (callback, "callback")):
+        if function is not None and not callable(function):
+            raise Error(f"[train_on] got a {what} that cannot be called, expected a function")
+    seed, train_steps = whole(seed, "seed"), whole(train_steps, "train_steps", 0, 10**9)
+    eval_every, steps = whole(eval_every, "eval_every", 1, 10**9), whole(steps, "steps", 1, 10**6)
+    until_solved, fire_rate = flag(until_solved, "until_solved"), number(fire_rate, "fire_rate", 0, 1)
     if draw is None:
-        starts, _ = _boards(initial, "initial", floats)
-        targets, _ = _boards(target, "target", floats)
-        if len(starts) != len(targets):
-            raise Error(f"[train_on] got {len(starts)} starts and {len(targets)} targets, expected as many")
+        starts, targets = _pair((initial, target), "train_on", floats)
         size = min(len(starts), whole(batch, "batch", 1) if batch is not None else 16)
 
         def draw(_, generator):
             chosen = generator.choice(len(starts), size, replace=False)
             return starts[chosen], targets[chosen]
 
-        validate = validate or (starts, targets)
-    validate = validate or draw(-1, np.random.default_rng([seed, 1]))
-    check = (_boards(validate[0], "validate", bits)[0], _boards(validate[1], "validate", bits)[0])
+        validate = (starts, targets) if validate is None else validate
+    check = _pair(draw(-1, np.random.default_rng([seed, 1])) if validate is None else validate, "validate", bits)
+    rng = np.random.default_rng(seed)
     optimizer = AdamW(model, lr=lr, clip_value=clip_value)
     best, best_step, best_values = np.inf, 0, None
     metrics = {"step": [], "loss": [], "wrong": []}
     loss = np.nan
-    with contextlib.closing(_show.progress_bar(train_steps, progress)) as bar:
-        for step in range(whole(train_steps, "train_steps", 0, 10**9) + 1):
-            if step % eval_every == 0 or step == train_steps:
-                out = model.rollout(check[0], steps, fire_rate=fire_rate, seed=seed, last=True)
-                wrong = float((out[..., :check[1].shape[-1]] != check[1]).sum()) / len(check[0])
-                for column, value in zip(metrics, (step, loss, wrong)):
-                    metrics[column].append(value)
-                if wrong < best:
-                    best, best_step = wrong, step
-                    best_values = {k: v.copy() for k, v in model.parameters.items()}
-                bar.show(step, wrong)
-                stop = callback is not None and callback(step, loss, wrong) is False
-                if stop or (until_solved and wrong == 0):
-                    break
-            if step == train_steps:
-                break
-            boards, wanted = draw(step, rng)
-            model.zero_grad()
-            loss = model.loss_and_grad(boards, wanted, steps, fire_rate=fire_rate, seed=seed, step=step)[0]
-            if not np.isfinite(loss):
-                raise Error(f"[train_on] got a loss of {loss} in step {step}, expected a finite number")
-            optimizer.step()
-    for key, values in model.parameters.items():
-        values[...] = best_values[key]
-    model.learn_from(*check, steps, fire_rate=fire_rate, name=name)
+    try:
+        with contextlib.closing(_show.progress_bar(train_steps, flag(progress, "progress"))) as bar:
+            for step in range(train_steps + 1):
+                if step % eval_every == 0 or step == train_steps:
+                    out = model.rollout(check[0], steps, fire_rate=fire_rate, seed=seed, last=True)
+                    wrong = float((out[..., :check[1].shape[-1]] != check[1]).sum()) / len(check[0])
+                    for column, value in zip(metrics, (step, loss, wrong)):
+                        metrics[column].append(value)
+                    if wrong < best:
+                        best, best_step = wrong, step
+                        best_values = {k: v.copy() for k, v in model.parameters.items()}
+                    bar.show(step, wrong)
+                    stop = callback is not None and callback(step, loss, wrong) is False
+                    if stop or (until_solved and wrong == 0) or step == train_steps:
+                        break
+                boards, wanted = _pair(draw(step, rng), "draw", floats)
+                model.zero_grad()
+                loss = model.loss_and_grad(boards, wanted, steps, fire_rate=fire_rate, seed=seed, step=step)[0]
+                if not np.isfinite(loss):
+                    raise Error(f"[train_on] got a loss of {loss} in step {step}, expected a finite number")
+                optimizer.step()
+    finally:  # also after Ctrl-C, or what a callback raised
+        if best_values is not None:
+            for key, values in model.parameters.items():
+                values[...] = best_values[key]
+            model.learn_from(*check, steps, fire_rate=fire_rate, name=name)
     return {"solved": best == 0, "wrong": best, "step": best_step,
             "metrics": {column: np.array(values) for column, values in metrics.items()}}
+
+
+def _pair(value, what, convert):
+    """Two arrays of boards of one size, as many of each."""
+    pair = value if isinstance(value, (tuple, list)) else None
+    if pair is None or len(pair) != 2:
+        raise Error(f"[{what}] got {type(value).__name__}, expected a pair of arrays: starts and targets")
+    (first, _), (second, _) = (_boards(array, what, convert) for array in pair)
+    if first.shape[:3] != second.shape[:3] or 0 in first.shape or 0 in second.shape:
+        raise Error(f"[{what}] got starts of shape {first.shape} and targets of shape {second.shape}, expected as many boards "
+                    "of the same size, and none that is empty")
+    return first, second

@@ -1,20 +1,32 @@
 """Circuits of two-input gates: read, simplified with a proof, evaluated, simulated, compared, exported."""
 
-import numpy as np
+import json
 
 from . import _core, _show
 from ._arrays import Error, bits, flag, number, text_of, threads_of, whole
 
 
 class Verification:
-    """Whether two circuits compute the same: true in a condition when that is proved."""
+    """Whether two circuits compute the same: true in a condition when that is proved.
+
+    >>> model = espalier.LogicAutomaton(channels=1, kernels=2, update="8,4,2,1", seed=3)
+    >>> before = model.circuit()
+    >>> for logits in model.parameters.values():
+    ...     logits[..., 15] = 9  # the gate that is always true
+    >>> said = before.verify(model.circuit())
+    >>> bool(said), said.verdict, said.counter_example.shape
+    (False, 'different', (9,))
+    """
 
     def __init__(self, report):
-        self.verdict = report["verdict"]  #: "equal", "different" or "undecided"
-        self.text = report["text"]  #: in one line, with how it was proved
-        self.counter_example = report["inputs"]  #: input bits that show the difference, or None
-        self.output = report.get("output")  #: the output that differs there
-        self.values = (report.get("first"), report.get("second"))  #: its values in both circuits
+        self._report = report
+
+    verdict = property(lambda self: self._report["verdict"], doc='"equal", "different" or "undecided".')
+    text = property(lambda self: self._report["text"], doc="In one line, with how it was proved.")
+    counter_example = property(lambda self: self._report["inputs"], doc="Input bits that show the difference, or None.")
+    output = property(lambda self: self._report.get("output"), doc="The output that differs there.")
+    values = property(lambda self: (self._report.get("first"), self._report.get("second")),
+                      doc="Its values in both circuits.")
 
     def __bool__(self):
         return self.verdict == "equal"
@@ -31,16 +43,20 @@ class Circuit:
     True
     """
 
+    def __init__(self, path):
+        """The same as ``Circuit.read``."""
+        self._core = _core.Circuit.read(text_of(path, "path"))
+
     @classmethod
-    def _of(cls, core, periodic=False, proof=None):
+    def _of(cls, core):
         self = cls.__new__(cls)
-        self._core, self._periodic, self.proof = core, periodic, proof
+        self._core = core
         return self
 
     @classmethod
     def read(cls, path):
-        """From a file: Espalier's JSON, BLIF, or AIGER."""
-        return cls._of(_core.Netlist.read(text_of(path, "path")))
+        """From a file: Espalier's JSON, BLIF, or AIGER; or of a model or a run's folder, every gate as trained."""
+        return cls(path)
 
     counts = property(lambda self: self._core.counts(), doc="Inputs, outputs, gates by kind, depth.")
     gates = property(lambda self: self.counts["gates"], doc="How many gates there are.")
@@ -48,11 +64,15 @@ class Circuit:
     inputs = property(lambda self: self._core.input_names, doc="Their names.")
     outputs = property(lambda self: self._core.output_names, doc="Their names.")
     name = property(lambda self: self._core.name, doc="What the circuit is called.")
+    proof = property(lambda self: self._core.proof, doc="What is proved about it, in words: how, or that nothing is.")
 
-    def simplify(self, sweep=True, resubstitute=True, with_abc=False):
-        """A smaller circuit that is proved to compute the same; ``proof`` says how."""
-        core, proof = self._core.simplified(flag(sweep, "sweep"), flag(resubstitute, "resubstitute"), flag(with_abc, "with_abc"))
-        return Circuit._of(core, self._periodic, proof)
+    def simplify(self, sweep=True, resubstitute=True, with_abc=False, goal="gates", search=0):
+        """A smaller circuit that is proved to compute the same; ``proof`` says how. ``goal`` is what is to be small:
+        "gates", "ands", "depth" or "lut6"; ``search`` is how many mutants to try for fewer gates."""
+        settings = [("sweep", flag(sweep, "sweep")), ("resubstitute", flag(resubstitute, "resubstitute")),
+                    ("with-abc", flag(with_abc, "with_abc")), ("goal", text_of(goal, "goal")),
+                    ("search", whole(search, "search", 0))]
+        return Circuit._of(self._core.simplified(settings))
 
     def evaluate(self, values):
         """Bits [patterns, inputs] -> bits [patterns, outputs]; one pattern may be a plain list."""
@@ -67,10 +87,10 @@ class Circuit:
         single = array.ndim == 3
         if array.ndim not in (3, 4):
             raise Error(f"[simulate] got {array.ndim} dimensions, expected [boards, height, width, channels]")
-        out = _core.hard_rollout(self._core, self._periodic if periodic is None else flag(periodic, "periodic"),
+        out = _core.hard_rollout(self._core, self._core.periodic if periodic is None else flag(periodic, "periodic"),
                                  array[None] if single else array, whole(steps, "steps", 0, 10**9),
                                  number(fire_rate, "fire_rate", 0, 1), whole(seed, "seed"), not flag(last, "last"), threads_of(threads))
-        return (out[..., 0, :, :, :] if single else out).view(_show.Boards)
+        return _show.rolled(out, single, last)
 
     def verify(self, other, seconds=0):
         """Proves that two circuits compute the same, or finds an input that tells them apart."""
@@ -80,9 +100,10 @@ class Circuit:
 
     def export(self, format, path=None, name=None):
         """As "verilog", "c", "blif", "aiger", "aiger-binary", "dot", "svg", "json" or "js". With a path the files are
-        written and their paths returned; without, the main file's text (bytes for aiger-binary)."""
-        files = self._core.exported(text_of(format, "format"), "" if path is None else text_of(path, "path"), name or "",
-                                    self._periodic)
+        written and their paths returned; without, the main file's text (bytes for aiger-binary). What ``simplify`` made
+        is proved; a model's circuit comes with the board, the boundary and the start of what was learned."""
+        files = self._core.exported(text_of(format, "format"), "" if path is None else text_of(path, "path"),
+                                    "" if name is None else text_of(name, "name"))
         if path is None:
             return files[0][1] if format == "aiger-binary" else files[0][1].decode()
         for file, content in files:
@@ -98,8 +119,12 @@ class Circuit:
         c = self.counts
         return f"<Circuit {self.name}: {c['inputs']} inputs, {c['outputs']} outputs, {c['gates']} gates, depth {c['depth']}>"
 
+    def _repr_html_(self):
+        picture = self._repr_svg_()  # within the page, whose colours it takes
+        return None if picture is None else f"<div style='overflow:auto'>{picture[picture.index('<svg'):]}</div>"
+
     def _repr_svg_(self):
         try:
-            return self.export("svg")
-        except Error:  # no graphviz: the text has to do
-            return None
+            return _show.page_colours(self.export("svg"))
+        except Error:  # no graphviz, or too large for it: by levels, or the text has to do
+            return _show.circuit_svg(json.loads(self.export("json")), self.gates)

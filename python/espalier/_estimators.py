@@ -111,7 +111,12 @@ class DagClassifier(ClassifierMixin, _DagEstimator):
 
 
 class DagRegressor(RegressorMixin, _DagEstimator):
-    """Numbers from table rows by a DAG network; see DagClassifier for the settings."""
+    """Numbers from table rows by a DAG network; see DagClassifier for the settings.
+
+    >>> X = np.linspace(-1, 1, 50)[:, None]
+    >>> bool(espalier.DagRegressor(batch_size=10).fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.9)
+    True
+    """
 
     def fit(self, X, y):
         """Trains on rows X and their numbers y."""

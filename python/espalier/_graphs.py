@@ -3,7 +3,14 @@
 import numpy as np
 
 from . import _core
-from ._arrays import Error, flag, indices, text_of, threads_of, whole
+from ._arrays import Error, flag, indices, items, text_of, threads_of, whole
+
+
+def _numbered(graph):
+    """The nodes of a networkx graph and their numbers."""
+    if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+        raise Error(f"[from_networkx] got {type(graph).__name__}, expected a graph of networkx")
+    return {node: i for i, node in enumerate(graph.nodes)}
 
 
 class LabelledGraph:
@@ -17,13 +24,13 @@ class LabelledGraph:
 
     def __init__(self, labels, edges=(), directed=False):
         rows = []
-        for edge in edges:
-            edge = tuple(edge)
+        for edge in items(edges, "edges"):
+            edge = items(edge, "edge")
             if len(edge) not in (2, 3):
                 raise Error(f"[graph] got an edge of {len(edge)} parts, expected (from, to) or (from, to, label)")
             rows.append((whole(edge[0], "edge", 0, 2**32 - 1), whole(edge[1], "edge", 0, 2**32 - 1),
                          str(edge[2]) if len(edge) == 3 else ""))
-        self._core = _core.LabelledGraph([str(label) for label in labels], rows, flag(directed, "directed"))
+        self._core = _core.LabelledGraph([str(label) for label in items(labels, "labels")], rows, flag(directed, "directed"))
 
     @classmethod
     def _of(cls, core):
@@ -39,7 +46,7 @@ class LabelledGraph:
     @classmethod
     def from_networkx(cls, graph, node_label="label", edge_label="label"):
         """Nodes in networkx's order; labels are the attributes of these names, "" where there is none."""
-        number = {node: i for i, node in enumerate(graph.nodes)}
+        number = _numbered(graph)
         labels = [str(data.get(node_label, "")) for _, data in graph.nodes(data=True)]
         edges = [(number[u], number[v], str(data.get(edge_label, ""))) for u, v, data in graph.edges(data=True)]
         return cls(labels, edges, directed=graph.is_directed())
@@ -59,9 +66,10 @@ class Graph:
     """The shape that messages pass over: nodes 0 to n - 1, and one list of edges for each relation."""
 
     def __init__(self, nodes, *relations, keep_repeats=False):
+        lists = [r if isinstance(r, np.ndarray) else items(r, "edges") for r in relations]
         self._core = _core.MessageGraph(whole(nodes, "nodes", 1, 2**32 - 2),
-                                        [indices(r, "edges", 2) if len(r) else np.zeros((0, 2), np.int64)
-                                         for r in relations], flag(keep_repeats, "keep_repeats"))
+                                        [indices(r, "edges", 2) if np.size(r) else np.zeros((0, 2), np.int64)
+                                         for r in lists], flag(keep_repeats, "keep_repeats"))
 
     @classmethod
     def from_edges(cls, nodes, edges, keep_repeats=False):
@@ -75,7 +83,7 @@ class Graph:
     @classmethod
     def from_networkx(cls, graph):
         """One relation; an undirected graph gives edges both ways."""
-        number = {node: i for i, node in enumerate(graph.nodes)}
+        number = _numbered(graph)
         edges = [(number[u], number[v]) for u, v in graph.edges()]
         if not graph.is_directed():
             edges += [(v, u) for u, v in edges if u != v]
@@ -91,14 +99,24 @@ class Graph:
 
 class EditDistance:
     """What it costs to turn one graph into another. ``distance`` is exact when ``exact`` is; else the best found, and
-    the true one lies between ``lower`` and ``upper``."""
+    the true one lies between ``lower`` and ``upper``.
+
+    >>> path = espalier.LabelledGraph(["C", "C", "O"], [(0, 1), (1, 2)])
+    >>> found = espalier.edit_distance(path, espalier.LabelledGraph(["C", "C"], [(0, 1)]))
+    >>> float(found), found.exact, found.mapping.tolist()
+    (2.0, True, [0, 1, -1])
+    """
 
     def __init__(self, report):
-        self.distance, self.exact = report["distance"], report["exact"]
-        self.lower, self.upper = report["lower"], report["upper"]
-        self.mapping = report["mapping"]  #: node of the first graph -> node of the second, -1 deleted
-        self.edits = report["edits"]  #: in words
-        self.searched = report["searched"]  #: nodes of the search tree
+        self._report = report
+
+    distance = property(lambda self: self._report["distance"], doc="The cost.")
+    exact = property(lambda self: self._report["exact"], doc="Whether nothing costs less.")
+    lower = property(lambda self: self._report["lower"], doc="It costs at least this.")
+    upper = property(lambda self: self._report["upper"], doc="It costs at most this.")
+    mapping = property(lambda self: self._report["mapping"], doc="Node of the first graph -> of the second, -1 deleted.")
+    edits = property(lambda self: self._report["edits"], doc="What to do, in words.")
+    searched = property(lambda self: self._report["searched"], doc="Nodes of the search tree.")
 
     def __float__(self):
         return float(self.distance)
@@ -109,24 +127,39 @@ class EditDistance:
 
 def edit_distance(first, second, costs="", budget=None):
     """The edit distance of two LabelledGraphs. ``costs``: "node-insert=1,edge-substitute=0.5"; what is not named costs 1.
-    ``budget``: at most this many nodes of the search tree, then bounds."""
+    ``budget``: at most this many nodes of the search tree, then bounds.
+
+    >>> a, b = espalier.LabelledGraph(["C"]), espalier.LabelledGraph(["C", "O"], [(0, 1)])
+    >>> espalier.edit_distance(a, b, costs={"edge_insert": 0.5})
+    <EditDistance 1.5>
+    """
     return edit_distances([(first, second)], costs, budget, threads=1)[0]
 
 
 def edit_distances(pairs, costs="", budget=None, threads=None):
-    """The edit distances of many pairs, in parallel."""
-    pairs = [tuple(pair) for pair in pairs]
+    """The edit distances of many pairs, in parallel.
+
+    >>> a, b = espalier.LabelledGraph(["C"]), espalier.LabelledGraph(["O"])
+    >>> [d.distance for d in espalier.edit_distances([(a, a), (a, b)])]
+    [0.0, 1.0]
+    """
+    pairs = [items(pair, "edit distance") for pair in items(pairs, "edit distance")]
     if any(len(pair) != 2 or not all(isinstance(g, LabelledGraph) for g in pair) for pair in pairs):
         raise Error("[edit distance] got something else, expected pairs of LabelledGraphs")
     if isinstance(costs, dict):
-        costs = ",".join(f"{name.replace('_', '-')}={value}" for name, value in costs.items())
+        costs = ",".join(f"{str(name).replace('_', '-')}={value}" for name, value in costs.items())
     return [EditDistance(r) for r in _core.edit_distances(
         [a._core for a, _ in pairs], [b._core for _, b in pairs], text_of(costs, "costs"),
         None if budget is None else whole(budget, "budget"), threads_of(threads))]
 
 
 def wl_similarity(first, second, rounds=3):
-    """Weisfeiler-Lehman similarity of two LabelledGraphs, 0 to 1."""
+    """Weisfeiler-Lehman similarity of two LabelledGraphs, 0 to 1.
+
+    >>> a = espalier.LabelledGraph(["C", "O"], [(0, 1)])
+    >>> espalier.wl_similarity(a, a)
+    1.0
+    """
     if not (isinstance(first, LabelledGraph) and isinstance(second, LabelledGraph)):
         raise Error("[similarity] got something else, expected LabelledGraphs")
     return _core.wl_similarity(first._core, second._core, whole(rounds, "rounds", 0, 1000))

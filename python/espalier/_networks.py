@@ -2,11 +2,13 @@
 
 import numpy as np
 
-from . import _core
-from ._arrays import Error, flag, floats, indices, number, text_of, threads_of, whole
+from . import _core, _show
+from ._arrays import Error, flag, floats, indices, items, number, text_of, threads_of, whole
 
 
 class _Optimizer:
+    """The state of an optimizer, which moves along when a DagNN grows or shrinks: what is new begins at zero."""
+
     def __init__(self, model, kind, lr, **settings):
         core = getattr(model, "_core", None)
         if core is None or not hasattr(core, "step"):
@@ -15,7 +17,7 @@ class _Optimizer:
         values.update({name: number(value, name, 0, 1e30) for name, value in settings.items()})
         self.lr = lr
         self._model = model
-        self._core = _core.Optimizer(kind, core.num_parameters, *values.values())
+        self._core = _core.Optimizer(kind, core, core.num_parameters, *values.values())
 
     @property
     def lr(self):
@@ -58,7 +60,17 @@ class AdamW(_Optimizer):
 
 
 class SGD(_Optimizer):
-    """Stochastic gradient descent with momentum."""
+    """Stochastic gradient descent with momentum.
+
+    >>> network = espalier.DagNN.from_edges(2, [(0, 1)], [0.0], hidden="linear")
+    >>> optimizer = espalier.SGD(network, lr=0.1, momentum=0.5)
+    >>> for _ in range(400):  # learn to double
+    ...     optimizer.zero_grad()
+    ...     network.backward_accumulate(network.forward([[1.0], [2.0]]) - [[2.0], [4.0]])
+    ...     optimizer.step()
+    >>> round(network.weight(0), 2)
+    2.0
+    """
 
     def __init__(self, model, lr=0.01, momentum=0.0, weight_decay=0.0, clip_value=0.0, clip_norm=0.0):
         super().__init__(model, "sgd", lr, momentum=momentum, weight_decay=weight_decay, clip_value=clip_value,
@@ -89,7 +101,7 @@ class DagNN:
     @classmethod
     def layered(cls, sizes, density=1.0, hidden="tanh", output="linear", fan_in_scaling=False, seed=0, threads=None):
         """Layers of these sizes, inputs first; ``density`` is the share of edges between neighbouring layers."""
-        return cls._of(_core.Dag.layered([whole(n, "sizes", 1, 10**8) for n in sizes], number(density, "density", 0, 1),
+        return cls._of(_core.Dag.layered([whole(n, "sizes", 1, 10**8) for n in items(sizes, "sizes")], number(density, "density", 0, 1),
                                          text_of(hidden, "hidden"), text_of(output, "output"), flag(fan_in_scaling, "fan_in_scaling"),
                                          whole(seed, "seed"), threads_of(threads)))
 
@@ -247,6 +259,12 @@ class DagNN:
     def __repr__(self):
         return f"<DagNN: {len(self.nodes)} nodes, {len(self.edges)} edges>"
 
+    def _repr_html_(self):
+        hidden = len(self.nodes) - self.num_inputs - self.num_outputs
+        rows = [("inputs", self.num_inputs), ("hidden nodes", hidden), ("outputs", self.num_outputs),
+                ("edges", len(self.edges)), ("parameters", self.num_parameters)]
+        return _show.facts_html(self, rows)
+
 
 def _id(value):
     return whole(value, "id", 0, 2**32 - 1)
@@ -275,6 +293,14 @@ class _Shared:
     def clip_gradients(self, max_norm):
         """Scales the gradients to at most this norm; returns the norm before."""
         return self._core.clip_gradients(number(max_norm, "max_norm", 0))
+
+
+    def __repr__(self):
+        return f"<{type(self).__name__}: {self.num_parameters} parameters>"
+
+    def _repr_html_(self):
+        rows = [(name, " x ".join(map(str, values.shape))) for name, values in self.parameters.items()]
+        return _show.facts_html(self, [("parameters", self.num_parameters), *rows])
 
 
 class MessagePassing(_Shared):
@@ -321,7 +347,8 @@ class GraphTransformNet(_Shared):
 
     def __init__(self, node_labels, edge_labels, edits, features=48, layers=3, aggregation="mean", layer_norm=True,
                  activation="relu", seed=1, threads=None):
-        self._core = _core.TransformNet([str(v) for v in node_labels], [str(v) for v in edge_labels],
+        self._core = _core.TransformNet([str(v) for v in items(node_labels, "node_labels")],
+                                        [str(v) for v in items(edge_labels, "edge_labels")],
                                         whole(edits, "edits", 1, 10**6), whole(features, "features", 1, 10**5),
                                         whole(layers, "layers", 1, 10**3), text_of(aggregation, "aggregation"),
                                         flag(layer_norm, "layer_norm"), text_of(activation, "activation"), whole(seed, "seed"),
@@ -329,7 +356,7 @@ class GraphTransformNet(_Shared):
 
     def batch(self, graphs):
         """LabelledGraphs side by side, their labels looked up; reuse it from step to step."""
-        return self._core.batch([_core_of(g, "graphs", _core.LabelledGraph) for g in graphs])
+        return self._core.batch([_core_of(g, "graphs", _core.LabelledGraph) for g in items(graphs, "graphs")])
 
     def loss(self, batch, edits, scale=None):
         """Cross-entropy of the right edits, one per node; the mean over nodes, or summed and times ``scale``."""
@@ -348,7 +375,8 @@ class GraphTransformNet(_Shared):
         return self._core.encode(_batch(batch))
 
     def _loss(self, batch, edits, scale, gradients):
-        scale = 1.0 / _batch(batch).num_nodes if scale is None else number(scale, "scale")
+        nodes = _batch(batch).num_nodes
+        scale = 1.0 / nodes if scale is None else number(scale, "scale")
         return self._core.loss(batch, indices(edits, "edits", 1, np.uint32), scale, gradients)
 
 

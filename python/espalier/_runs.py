@@ -3,11 +3,12 @@
 import csv
 import os
 import sys
+import warnings
 
 import numpy as np
 
 from . import _core, _show
-from ._arrays import Error, flag, plain, text_of, threads_of, whole
+from ._arrays import Error, flag, items, number, plain, text_of, threads_of, whole
 from ._boards import LogicAutomaton
 from ._networks import DagNN
 
@@ -15,7 +16,16 @@ _last = None
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while training. ``run`` is what was reached; one with a folder goes on with ``espalier.resume``."""
+    """Ctrl-C while training. ``run`` is what was reached; one with a folder goes on with ``espalier.resume``.
+
+    >>> def stop(event):
+    ...     raise KeyboardInterrupt  # what Ctrl-C does
+    >>> try:
+    ...     espalier.train("checkerboard-small", train_steps=100000, until_solved=False, progress=False, callback=stop)
+    ... except espalier.Interrupted as stopped:
+    ...     stopped.run.interrupted
+    True
+    """
 
     def __init__(self, run):
         super().__init__("training was interrupted; its run is in .run and espalier.last_run()")
@@ -23,7 +33,12 @@ class Interrupted(KeyboardInterrupt):
 
 
 def last_run():
-    """The run that was trained last, also when it was interrupted or a callback raised; None before the first."""
+    """The run that was trained last, also when it was interrupted or a callback raised; None before the first.
+
+    >>> run = espalier.train("life", seed=1, train_steps=5, refine=0, progress=False)
+    >>> espalier.last_run() is run
+    True
+    """
     return _last
 
 
@@ -46,7 +61,12 @@ def options(task):
 
 
 class RewriteModel:
-    """A trained network that rewrites expressions: what ``train("simplify")`` gives."""
+    """A trained network that rewrites expressions: what ``train("simplify")`` gives. Call it with one.
+
+    >>> model = espalier.train("simplify", train_steps=5, progress=False).model
+    >>> model("(+ x 0)")[0]  # and then the expression after every pass
+    '(+ x 0)'
+    """
 
     def __init__(self, core):
         self._core = core
@@ -72,9 +92,22 @@ class RewriteModel:
     def __repr__(self):
         return f"<RewriteModel {self.facts}>"
 
+    def _repr_html_(self):
+        return _show.facts_html(self, _show.flat(self.facts))
+
 
 class TableModel:
-    """A trained network over the rows of a table: what ``train("table")`` gives."""
+    """A trained network over the rows of a table: what ``train("table")`` gives.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "and.csv"
+    >>> _ = path.write_text("a,b,both\\n" + "0,0,no\\n0,1,no\\n1,0,no\\n1,1,yes\\n" * 8)
+    >>> model = espalier.train("table", csv=path, target="both", train_steps=200, progress=False).model
+    >>> model.columns, model.classes
+    (['a', 'b'], ['no', 'yes'])
+    >>> model.predict({"a": [1, 0], "b": [1, 1]}).tolist()
+    ['yes', 'no']
+    """
 
     def __init__(self, core):
         self._core = core
@@ -120,7 +153,9 @@ class TableModel:
         return self._core.hash
 
     def _outputs(self, rows, threads):
-        columns = {str(name): list(rows[name]) for name in rows}
+        if not (isinstance(rows, dict) or hasattr(rows, "columns")):
+            raise Error(f"[predict] got {type(rows).__name__}, expected a DataFrame or a dict of columns")
+        columns = {str(name): items(rows[name], "predict") for name in rows}
         missing = [name for name in self.columns if name not in columns]
         if missing:
             raise Error(f"[predict] got no column {missing[0]!r}, expected {', '.join(self.columns)}")
@@ -137,6 +172,10 @@ class TableModel:
     def __repr__(self):
         return f"<TableModel over {', '.join(self.columns)}>"
 
+    def _repr_html_(self):
+        says = ", ".join(self.classes) if self.classes else "numbers"
+        return _show.facts_html(self, [("columns", ", ".join(self.columns)), ("says", says), *_show.flat(self.facts)])
+
 
 def _model(core, threads=None):
     if core.kind == "logic automaton":
@@ -145,23 +184,35 @@ def _model(core, threads=None):
 
 
 def load(path, threads=None):
-    """The model in a file, or in the folder of a run: a LogicAutomaton, TableModel or RewriteModel."""
+    """The model in a file, or in the folder of a run: a LogicAutomaton, TableModel or RewriteModel.
+
+    >>> import tempfile
+    >>> run = espalier.train("life", seed=1, train_steps=5, refine=0, out=tempfile.mkdtemp() + "/run", progress=False)
+    >>> espalier.load(run.folder).weights_hash == run.model.weights_hash
+    True
+    """
     return _model(_core.load_model(text_of(path, "path"))[0], threads)
 
 
 class Run:
-    """A finished (or interrupted) training. Made by ``train`` and ``resume``."""
+    """A finished (or interrupted) training. Made by ``train`` and ``resume``.
+
+    >>> run = espalier.train("checkerboard-small", train_steps=20, seed=2, progress=False)
+    >>> run.task, run.seed, run.folder is None
+    ('checkerboard-small', 2, True)
+    """
 
     def __init__(self, core, report):
         self._core = core
-        self.interrupted = report["interrupted"]  #: stopped before its end
-        self.seeds = report["seeds"]  #: how every seed ended, a dict each
+        self._interrupted, self._seeds, self._wall_seconds = report["interrupted"], report["seeds"], report["seconds"]
         self._best = report["seeds"][report["winner"]]
-        self.wall_seconds = report["seconds"]  #: of this call
-        self.folder = core.folder or None  #: None: all in memory
-        self.task = core.task  #: its name
         self._model = None
 
+    task = property(lambda self: self._core.task, doc="Its name.")
+    folder = property(lambda self: self._core.folder or None, doc="Where it is kept; None: all in memory.")
+    interrupted = property(lambda self: self._interrupted, doc="Stopped before its end.")
+    seeds = property(lambda self: self._seeds, doc="How every seed ended, a dict for each; ``error`` says why one failed.")
+    wall_seconds = property(lambda self: self._wall_seconds, doc="How long this call took.")
     solved = property(lambda self: self._best["solved"], doc="Nothing left to learn on the validation set.")
     score = property(lambda self: self._best["score"], doc="Fraction right, of the best evaluation.")
     seconds = property(lambda self: self._best["seconds"], doc="Training time of the winning seed.")
@@ -210,15 +261,24 @@ class Run:
         return _show.run_html(self)
 
 
-def train(task, *, seeds=None, seed=None, threads=None, out=None, force=False, progress=True, callback=None, **settings):
+def train(task, *, seeds=None, seed=None, threads=None, out=None, force=False, published=False, seconds=0,
+          checkpoint_every=0, progress=True, callback=None, **settings):
     """Trains a task and returns its Run.
 
     Keywords are the options of ``espalier train TASK``, with underscores for dashes; ``espalier.options(task)`` lists
     them. ``threads=None`` is all cores, and the result is the same for any number. ``out`` is a folder; without one
-    everything stays in memory. ``callback(event)`` is called on this thread with what happens (``event.kind`` is
-    "seed_started", "step", "evaluated", "checkpoint", "seed_ended" or "message"; steps may be left out when they come
-    quicker than the callback returns); returning False stops the run. Ctrl-C stops it within a second and raises
-    ``Interrupted``, whose ``run`` can be used. Other Python threads go on meanwhile.
+    everything stays in memory. ``published=True`` takes the settings of the publication for all that is not given.
+    ``seconds`` ends the run after this time; it can be resumed. ``checkpoint_every`` is a number of steps, 0 every few
+    seconds.
+
+    ``callback(event)`` is called on this thread with what happens. ``event.kind`` is "seed_started", "step",
+    "evaluated", "checkpoint", "search" (``event.search`` has done, total, wrong and gates), "snapshot", "seed_ended" or
+    "message" (``event.text``); ``event.seed``, ``step``, ``steps``, ``seconds``, ``loss``, ``score``,
+    ``validation_loss``, ``solved`` and ``extra`` say where training is. Steps and pieces of a search may be left out
+    when they come quicker than the callback returns. Returning False stops the run.
+
+    Ctrl-C stops it within a second and raises ``Interrupted``, whose ``run`` can be used. Other Python threads go on
+    meanwhile. A seed that fails while others do not is a RuntimeWarning, and told in ``run.seeds``.
 
     >>> run = espalier.train("life", seed=1, train_steps=30, progress=False)
     >>> float(run.metrics["step"][-1])
@@ -229,20 +289,41 @@ def train(task, *, seeds=None, seed=None, threads=None, out=None, force=False, p
         if value is not None:
             chosen.append((name, whole(value, name, 0, 2**63 - 1)))
     folder = "" if out is None else text_of(out, "out")
-    return _train(_core.TrainingRun(text_of(task, "task"), chosen, folder, flag(force, "force")), threads, progress, callback)
+    _check_callback(callback)
+    core = _core.TrainingRun(text_of(task, "task"), chosen, folder, flag(force, "force"), flag(published, "published"),
+                             whole(checkpoint_every, "checkpoint_every", 0, 10**12))
+    return _train(core, threads, progress, callback, seconds)
 
 
-def resume(folder, *, train_steps=None, threads=None, progress=True, callback=None):
-    """Goes on with the run in a folder, to the same bits as if it had never stopped. ``train_steps``: give it more."""
+def resume(folder, *, train_steps=None, budget=None, threads=None, seconds=0, checkpoint_every=0, progress=True,
+           callback=None):
+    """Goes on with the run in a folder, to the same bits as if it had never stopped. ``train_steps`` or ``budget``: give
+    it more.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp() + "/run"
+    >>> settings = dict(until_solved=False, refine=0, progress=False)
+    >>> run = espalier.train("checkerboard-small", train_steps=10, out=folder, **settings)
+    >>> again = espalier.resume(folder, train_steps=20, progress=False)
+    >>> again.weights_hash == espalier.train("checkerboard-small", train_steps=20, **settings).weights_hash
+    True
+    """
     steps = 0 if train_steps is None else whole(train_steps, "train_steps", 1, 10**9)
-    return _train(_core.TrainingRun(text_of(folder, "folder"), steps), threads, progress, callback)
+    more = 0 if budget is None else whole(budget, "budget", 1, 10**15)
+    _check_callback(callback)
+    core = _core.TrainingRun(text_of(folder, "folder"), steps, more,
+                             whole(checkpoint_every, "checkpoint_every", 0, 10**12))
+    return _train(core, threads, progress, callback, seconds)
 
 
-def _train(core, threads, progress, callback):
-    global _last
+def _check_callback(callback):
     if callback is not None and not callable(callback):
         raise Error("[train] got a callback that cannot be called, expected a function of one event")
-    bar = _Progress() if progress else None
+
+
+def _train(core, threads, progress, callback, seconds):
+    global _last
+    bar = _Progress() if flag(progress, "progress") else None
 
     def hear(event):
         if bar:
@@ -250,15 +331,19 @@ def _train(core, threads, progress, callback):
         return callback(event) if callback else None
 
     try:
-        report = core.train(threads_of(threads), hear if bar or callback else None)
+        report = core.train(threads_of(threads), hear if bar or callback else None, number(seconds, "seconds", 0, 1e9))
     finally:
         if bar:
             bar.close()
     _last = run = Run(core, report)
-    if report["raised"] is not None:
-        raise report["raised"]
-    if report["keyboard"]:
-        raise Interrupted(run)
+    raised = report["raised"]
+    if report["keyboard"] or isinstance(raised, KeyboardInterrupt):  # also when Ctrl-C met the callback or the bar
+        raise Interrupted(run) from raised
+    if raised is not None:
+        raise raised
+    for seed in run.seeds:
+        if seed["error"]:
+            warnings.warn(f"seed {seed['seed']} failed: {seed['error']}", RuntimeWarning, stacklevel=3)
     return run
 
 
@@ -275,22 +360,29 @@ class _Progress:
     def show(self, event):
         if event.kind == "message":
             print(event.text, file=sys.stderr)
-        if event.kind not in ("step", "evaluated", "seed_started"):
+        if event.kind not in ("step", "evaluated", "seed_started", "search"):
             return
-        self._seeds[event.seed] = event
+        self._seeds[event.seed] = event  # a further attempt is a further seed
         done = sum(e.step for e in self._seeds.values())
         total = sum(e.steps for e in self._seeds.values())
         score = max(e.score for e in self._seeds.values())
+        said = {"score": f"{100 * score:.2f} %"}
+        if event.search:
+            said["search"] = f"{event.search['done']}/{event.search['total']} mutants"
+            said["wrong"], said["gates"] = f"{event.search['wrong']:.4g}", event.search["gates"]
+        else:
+            said["loss"] = f"{event.loss:.4g}"
         if self._tqdm:
             if self._bar is None:
                 self._bar = self._tqdm(total=total, unit="step", leave=True)
             if self._bar.total != total:
                 self._bar.total = total
             self._bar.n = done
-            self._bar.set_postfix(score=f"{100 * score:.2f} %", loss=f"{event.loss:.4g}", refresh=False)
+            self._bar.set_postfix(said, refresh=False)
             self._bar.refresh()
         elif sys.stderr is not None and sys.stderr.isatty():
-            print(f"\r{done}/{total} steps, score {100 * score:.2f} %", end="", file=sys.stderr, flush=True)
+            rest = ", ".join(f"{name} {value}" for name, value in said.items())
+            print(f"\r\x1b[K{done}/{total} steps, {rest}", end="", file=sys.stderr, flush=True)
             self._line = True
 
     def close(self):

@@ -2,8 +2,7 @@
 #include "base/files.hpp"
 #include "common.hpp"
 #include "espalier/error.hpp"
-#include "espalier/netlist.hpp"
-#include "espalier/synth.hpp"
+#include "espalier/lattice_model.hpp"
 
 namespace espalier::python {
 namespace {
@@ -78,58 +77,65 @@ nb::dict verification(const Netlist& first, const Netlist& second, double second
   return d;
 }
 
-std::vector<std::pair<std::string, nb::bytes>> exported(const Netlist& n, const std::string& format,
-                                                        const std::string& file, const std::string& name,
-                                                        bool periodic) {
-  ExportOptions options;
-  options.periodic = periodic;
+std::vector<std::pair<std::string, nb::bytes>> exported(const ExportableCircuit& c, const std::string& format,
+                                                        const std::string& file, const std::string& name) {
+  ExportOptions options = c.options;
   options.format = circuit_format(format);
   if (!file.empty()) options.file = file;
   options.name = name;
   std::vector<ExportedFile> files;
   {
     nb::gil_scoped_release release;
-    files = export_circuit(ProvedCircuit::as_given(n), options);
+    files = export_circuit(c.circuit, options);
   }
   std::vector<std::pair<std::string, nb::bytes>> list;
   for (const ExportedFile& f : files) list.emplace_back(f.path, nb::bytes(f.content.data(), f.content.size()));
   return list;
 }
 
+ExportableCircuit read_circuit(const std::string& path) {
+  nb::gil_scoped_release release;
+  const LoadedCircuit loaded = load_circuit(path);
+  if (!loaded.model) return {ProvedCircuit::as_given(loaded.netlist)};
+  ProvedCircuit circuit = prove_cell(*loaded.model, {.form = CellForm::kAsTrained});
+  ExportOptions options = export_options(*loaded.model, circuit);
+  return {std::move(circuit), std::move(options)};
+}
+
+ExportableCircuit simplified(const ExportableCircuit& c, const nb::list& settings) {
+  SimplifyOptions options;
+  Fields fields = fields_of(options);
+  set_fields(fields, settings);
+  nb::gil_scoped_release release;
+  return {prove_and_simplify(c.circuit.netlist(), options), c.options};
+}
+
 }  // namespace
 
 void bind_circuit(nb::module_& m) {
-  nb::class_<Netlist>(m, "Netlist")
-      .def_static("read",
-                  [](const std::string& path) {
-                    nb::gil_scoped_release release;
-                    const std::vector<std::byte> bytes = read_bytes(path);
-                    return import_circuit({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
-                  })
-      .def_prop_ro("name", [](const Netlist& n) { return n.name; })
-      .def_prop_ro("input_names", [](const Netlist& n) { return n.inputs; })
+  using Circuit = ExportableCircuit;
+  nb::class_<Circuit>(m, "Circuit")
+      .def_static("read", &read_circuit)
+      .def_prop_ro("name", [](const Circuit& c) { return c.circuit.netlist().name; })
+      .def_prop_ro("input_names", [](const Circuit& c) { return c.circuit.netlist().inputs; })
       .def_prop_ro("output_names",
-                   [](const Netlist& n) {
+                   [](const Circuit& c) {
                      std::vector<std::string> names;
-                     for (const NetlistOutput& o : n.outputs) names.push_back(o.name);
+                     for (const NetlistOutput& o : c.circuit.netlist().outputs) names.push_back(o.name);
                      return names;
                    })
-      .def("counts", &counts)
-      .def("evaluate", &evaluate_bits)
-      .def("verify", &verification)
+      .def_prop_ro("proof", [](const Circuit& c) { return c.circuit.proof(); })
+      .def_prop_ro("periodic", [](const Circuit& c) { return c.options.periodic; })
+      .def("counts", [](const Circuit& c) { return counts(c.circuit.netlist()); })
+      .def("evaluate",
+           [](const Circuit& c, const InArray<std::uint8_t>& bits) { return evaluate_bits(c.circuit.netlist(), bits); })
+      .def("verify", [](const Circuit& c, const Circuit& other,
+                        double seconds) { return verification(c.circuit.netlist(), other.circuit.netlist(), seconds); })
       .def("exported", &exported)
-      .def("simplified",
-           [](const Netlist& n, bool sweep, bool resubstitute, bool with_abc) {
-             nb::gil_scoped_release release;
-             SimplifyOptions options;
-             options.sweep = sweep;
-             options.resubstitute = resubstitute;
-             options.with_abc = with_abc;
-             ProvedCircuit circuit = prove_and_simplify(n, options);
-             return std::pair(circuit.netlist(), circuit.proof());
-           })
+      .def("simplified", &simplified)
       .def(
-          "__eq__", [](const Netlist& a, const Netlist& b) { return a == b; }, nb::is_operator());
+          "__eq__", [](const Circuit& a, const Circuit& b) { return a.circuit.netlist() == b.circuit.netlist(); },
+          nb::is_operator());
   m.def("write_file", [](const std::string& path, const nb::bytes& content) {
     const std::string_view text(content.c_str(), content.size());
     nb::gil_scoped_release release;

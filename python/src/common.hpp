@@ -17,7 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "espalier/optimizer.hpp"
 #include "espalier/parameters.hpp"
+#include "espalier/synth.hpp"
 #include "espalier/thread_pool.hpp"
 #include "espalier/trainer.hpp"
 
@@ -80,6 +82,19 @@ class Guarded {
 nb::object to_python(const FieldValue& value);
 nb::dict to_python(const Facts& facts);
 FieldValue to_field(nb::handle value, const std::string& name);
+// Pairs of names and values.
+void set_fields(Fields& fields, const nb::list& settings);
+
+// Shared with a network that may grow: its state moves along.
+struct PyOptimizer {
+  std::shared_ptr<Optimizer> held;
+};
+
+// A circuit that may be exported, and the board that it is exported with.
+struct ExportableCircuit {
+  ProvedCircuit circuit;
+  ExportOptions options = {};
+};
 
 // The tensors as a dict of views; `owner` keeps the arrays alive. Only for parameters that never grow.
 nb::dict tensor_views(Parameters& parameters, bool gradients, nb::handle owner);

@@ -5,8 +5,8 @@
 #include "base/gif.hpp"
 #include "common.hpp"
 #include "espalier/error.hpp"
+#include "espalier/lattice_model.hpp"
 #include "espalier/simulator.hpp"
-#include "models/lattice/lattice_model.hpp"
 
 namespace espalier::python {
 namespace {
@@ -72,8 +72,8 @@ void from_bits(const BoardBatch& bits, const Shape& s, std::uint8_t* to) {
 }
 
 // Runs a cell; `history` keeps every state, or only the last.
-nb::object hard_rollout(const Netlist& cell, bool periodic, const InArray<std::uint8_t>& initial, int steps,
-                        double rate, std::uint64_t seed, bool history, int threads) {
+nb::object run_cell(const Netlist& cell, bool periodic, const InArray<std::uint8_t>& initial, int steps, double rate,
+                    std::uint64_t seed, bool history, int threads) {
   const Shape s = shape_of(initial, "rollout");
   if (steps < 0) fail("rollout", std::to_string(steps) + " steps", "0 or more");
   std::vector<std::size_t> shape{s.boards, s.height, s.width, s.channels};
@@ -122,7 +122,7 @@ class PyAutomaton : public Guarded {
     model_ = std::static_pointer_cast<LatticeModel>(model);
   }
 
-  int channels() const { return automaton_.options().channels; }
+  int channels() const { return automaton_.options().channels; }  // of the soft gates; a circuit may have more
   bool periodic() const { return automaton_.options().boundary == Boundary::kPeriodic; }
   Parameters& parameters() { return parameters_; }
   const ThreadPool& pool() const { return pool_; }
@@ -150,10 +150,11 @@ class PyAutomaton : public Guarded {
   }
 
   nb::object hard(const InArray<std::uint8_t>& initial, int steps, double rate, std::uint64_t seed, bool history) {
-    if (initial.ndim() == 4 && initial.shape(3) != static_cast<std::size_t>(channels()))
-      wrong_channels(initial.shape(3));
-    const Netlist cell = work([&] { return harden_folded(automaton_, parameters_.values()); });
-    return hard_rollout(cell, periodic(), initial, steps, rate, seed, history, pool_.threads());
+    const Netlist cell =
+        work([&] { return refined() ? model_->quick_cell() : harden_folded(automaton_, parameters_.values()); });
+    if (initial.ndim() == 4 && initial.shape(3) != cell.outputs.size())
+      wrong_channels(initial.shape(3), cell.outputs.size());
+    return run_cell(cell, periodic(), initial, steps, rate, seed, history, pool_.threads());
   }
 
   double loss(const InArray<float>& initial, const InArray<float>& target, int steps, float rate, std::uint64_t seed,
@@ -177,8 +178,24 @@ class PyAutomaton : public Guarded {
     });
   }
 
-  Netlist raw_cell() {
-    return work([&] { return harden(automaton_, parameters_.values()); });
+  // The circuit of a cell, with the board of what was learned if anything was.
+  ExportableCircuit circuit(bool simplify, bool across_steps, bool from_start) {
+    const CellForm form = !simplify      ? CellForm::kAsTrained
+                          : across_steps ? CellForm::kAcrossSteps
+                                         : CellForm::kSimplified;
+    if (across_steps && !simplify) fail("circuit", "across_steps without simplify", "both, or neither");
+    return work([&]() -> ExportableCircuit {
+      if (model_ || across_steps) {
+        const LatticeModel m = model();
+        ProvedCircuit cell = prove_cell(m, {.form = form, .from_start = from_start});
+        ExportOptions options = export_options(m, cell);
+        return {std::move(cell), std::move(options)};
+      }
+      const Netlist cell = harden(automaton_, parameters_.values());
+      ExportOptions options;
+      options.periodic = periodic();
+      return {simplify ? prove_and_simplify(cell) : ProvedCircuit::as_given(cell), options};
+    });
   }
 
   // What the model is judged by from now on: given boards and what they are to become.
@@ -206,20 +223,20 @@ class PyAutomaton : public Guarded {
                      static_cast<int>(t.channels),
                      bits(start),
                      bits(target)};
-    check_rollout(r, channels());
     const auto guard = lock();
-    const auto goal = boards_goal(std::move(pairs), 0);
-    goal->fit(r, channels());
-    model_ = std::make_shared<LatticeModel>(automaton_, r, goal, parameters_.values(), seed_);
+    model_ = std::make_shared<LatticeModel>(automaton_, r, std::move(pairs), parameters_.values(), seed_);
   }
 
-  // The model with the weights of now.
+  // The model with the weights of now; with the circuit that a search made of them, as long as they are the same.
   LatticeModel model() {
     const auto guard = lock();
     if (!model_)
       fail("model", "an automaton that has learned nothing yet", "one with a goal",
            "train_on() or set_examples() give it one");
-    return {automaton_, model_->rollout(), model_->shared_goal(), parameters_.values(), seed_};
+    if (refined()) return *model_;
+    LatticeModel now(automaton_, model_->rollout(), model_->shared_goal(), parameters_.values(), seed_);
+    now.set_task(model_->task());
+    return now;
   }
   bool has_goal() const { return model_ != nullptr; }
 
@@ -233,12 +250,11 @@ class PyAutomaton : public Guarded {
     if (height < 1 || width < 1 || height > 1 << 16 || width > 1 << 16)
       fail("start", "a board of " + std::to_string(height) + " x " + std::to_string(width), "1 to 65536 cells a side");
     const BoardState state = m.start(height, width, seed);
-    NewArray<std::uint8_t> out({state.values.empty() ? 0u : static_cast<std::size_t>(height),
-                                static_cast<std::size_t>(width), static_cast<std::size_t>(channels())});
-    for (int y = 0; y < height; ++y)
-      for (int x = 0; x < width; ++x)
-        for (int c = 0; c < channels(); ++c)
-          out.data[(static_cast<std::size_t>(y) * width + x) * channels() + c] = state.at(c, y, x) > 0.5f;
+    const auto cells = static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
+    const auto depth = static_cast<std::size_t>(state.channels);
+    NewArray<std::uint8_t> out({static_cast<std::size_t>(height), static_cast<std::size_t>(width), depth});
+    for (std::size_t cell = 0; cell < cells; ++cell)
+      for (std::size_t c = 0; c < depth; ++c) out.data[cell * depth + c] = state.values[c * cells + cell] > 0.5f;
     return out.take();
   }
 
@@ -250,12 +266,15 @@ class PyAutomaton : public Guarded {
     for (const Field& f : fields.list()) d[f.name().c_str()] = to_python(f.value());
     d["gates"] = automaton_.gates();
     if (model_) {
-      d["learned"] = model_->goal().name();
-      d["loss_channels"] = model_->goal().loss_channels();
+      const LatticeModel now = model();
+      d["learned"] = now.learned();
+      d["loss_channels"] = now.loss_channels();
+      d["channels"] = now.channels();
+      d["refined"] = now.is_refined();
       RolloutOptions r = model_->rollout();
       Fields more = fields_of(r);
       for (const Field& f : more.list()) d[f.name().c_str()] = to_python(f.value());
-      const LatticeGoal::View view = model_->goal().view(model_->rollout());
+      const BoardView view = now.view();
       d["view"] = std::vector<std::uint64_t>{static_cast<std::uint64_t>(view.height),
                                              static_cast<std::uint64_t>(view.width), view.steps};
     }
@@ -266,15 +285,7 @@ class PyAutomaton : public Guarded {
   static AutomatonOptions options_from(const nb::list& settings) {
     AutomatonOptions options;
     Fields fields = fields_of(options);
-    for (nb::handle item : settings) {
-      const auto pair = nb::cast<nb::tuple>(item);
-      const auto name = nb::cast<std::string>(pair[0]);
-      const FieldValue value = to_field(pair[1], name);
-      if (const auto* text = std::get_if<std::string>(&value))
-        fields.at(name).set_text(*text);
-      else
-        fields.at(name).set(value);
-    }
+    set_fields(fields, settings);
     return options;
   }
   static const LatticeModel& lattice_of(const Model& model) {
@@ -282,12 +293,16 @@ class PyAutomaton : public Guarded {
     if (!lattice) fail("model", "a " + model.kind(), "a logic automaton");
     return *lattice;
   }
-  [[noreturn]] void wrong_channels(std::size_t got) const {
-    fail("boards", std::to_string(got) + " channels", std::to_string(channels()) + ", those of the automaton");
+  bool refined() const {
+    return model_ && model_->is_refined() && std::ranges::equal(model_->parameters().values(), parameters_.values());
+  }
+  [[noreturn]] static void wrong_channels(std::size_t got, std::size_t expected) {
+    fail("boards", std::to_string(got) + " channels", std::to_string(expected) + ", those of the automaton");
   }
   Shape checked(const InArray<float>& initial, const char* what) const {
     const Shape s = shape_of(initial, what);
-    if (s.channels != static_cast<std::size_t>(channels())) wrong_channels(s.channels);
+    const auto expected = static_cast<std::size_t>(channels());
+    if (s.channels != expected) wrong_channels(s.channels, expected);
     return s;
   }
   void prepare(const InArray<float>& initial, const Shape& s, int steps, float rate) {
@@ -370,9 +385,9 @@ void bind_lattice(nb::module_& m) {
              return a.work([&] { return a.parameters().clip_gradients(norm, a.pool()); });
            })
       .def("hash", [](PyAutomaton& a) { return a.parameters().hash(); })
-      .def("step",
-           [](PyAutomaton& a, Optimizer& o, float lr) { a.work([&] { o.step(a.parameters(), lr, a.pool()); }); })
-      .def("raw_cell", &PyAutomaton::raw_cell)
+      .def("step", [](PyAutomaton& a, const PyOptimizer& o,
+                      float lr) { a.work([&] { o.held->step(a.parameters(), lr, a.pool()); }); })
+      .def("circuit", &PyAutomaton::circuit)
       .def("set_examples", &PyAutomaton::set_examples)
       .def("has_goal", &PyAutomaton::has_goal)
       .def("trials", &PyAutomaton::trials)
@@ -385,7 +400,10 @@ void bind_lattice(nb::module_& m) {
              save_model(path, model);
            })
       .def_prop_ro("num_parameters", [](PyAutomaton& a) { return a.parameters().num_parameters(); });
-  m.def("hard_rollout", &hard_rollout);
+  m.def("hard_rollout", [](const ExportableCircuit& c, bool periodic, const InArray<std::uint8_t>& initial, int steps,
+                           double rate, std::uint64_t seed, bool history, int threads) {
+    return run_cell(c.circuit.netlist(), periodic, initial, steps, rate, seed, history, threads);
+  });
   m.def("animation", &animation);
 }
 

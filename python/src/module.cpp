@@ -43,6 +43,19 @@ FieldValue to_field(nb::handle value, const std::string& name) {
   fail(name, nb::str(value.type()).c_str(), "a number, a text, True or False, or a list");
 }
 
+void set_fields(Fields& fields, const nb::list& settings) {
+  for (nb::handle item : settings) {
+    const auto pair = nb::cast<nb::tuple>(item);
+    const auto name = nb::cast<std::string>(pair[0]);
+    Field& field = fields.at(name);
+    const FieldValue value = to_field(pair[1], name);
+    if (const auto* text = std::get_if<std::string>(&value))
+      field.set_text(*text);
+    else
+      field.set(value);
+  }
+}
+
 nb::dict tensor_views(Parameters& parameters, bool gradients, nb::handle owner) {
   nb::dict views;
   for (std::size_t t = 0; t < parameters.tensors().size(); ++t) {

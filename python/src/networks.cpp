@@ -9,9 +9,6 @@
 #include "espalier/message_passing.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/safetensors.hpp"
-#include "models/dag/table_model.hpp"
-#include "models/message/rewrite_model.hpp"
-#include "models/message/simplify_data.hpp"
 
 namespace espalier::python {
 namespace {
@@ -44,6 +41,28 @@ class PyDag : public Guarded {
   Locked network() { return {lock(), network_}; }
   const ThreadPool& pool() const { return pool_; }
 
+  // From now on the state of this optimizer moves with the parameters when the network grows or shrinks.
+  std::shared_ptr<Optimizer> follow(const OptimizerOptions& options) {
+    const auto guard = lock();
+    settle();
+    auto optimizer = std::make_shared<Optimizer>(options, network_.num_parameters());
+    followers_.push_back(optimizer);
+    return optimizer;
+  }
+  // Edits take effect, for the optimizers too. Whatever needs the flat arrays comes here first.
+  void settle() {
+    const auto guard = lock();
+    std::erase_if(followers_, [](const auto& f) { return f.expired(); });
+    std::vector<std::shared_ptr<Optimizer>> held;
+    std::vector<Optimizer*> all;
+    for (const auto& follower : followers_)
+      if (auto optimizer = follower.lock()) {
+        all.push_back(optimizer.get());
+        held.push_back(std::move(optimizer));
+      }
+    network_.apply_edits(all);
+  }
+
   nb::object forward(const InArray<float>& x) {
     std::optional<NewArray<float>> y;
     work([&] {
@@ -51,6 +70,7 @@ class PyDag : public Guarded {
         fail("forward", "samples of another shape", "rows of " + std::to_string(network_.num_inputs()) + " inputs");
       if (x.shape(0) == 0) fail("forward", "no rows", "at least one");
       check_finite(span_of(x), "forward");
+      settle();
       y.emplace(std::vector<std::size_t>{x.shape(0), network_.num_outputs()});
       std::ranges::copy(network_.forward(span_of(x), x.shape(0), pool_), y->data);
     });
@@ -77,6 +97,7 @@ class PyDag : public Guarded {
  private:
   DagNN network_;
   ThreadPool pool_;
+  std::vector<std::weak_ptr<Optimizer>> followers_;
 };
 
 PyDag* make_layered(const std::vector<std::size_t>& sizes, double density, const std::string& hidden,
@@ -208,8 +229,8 @@ void bind_parameters(nb::class_<Owner>& c) {
       .def("clip_gradients",
            [](Owner& o, double norm) { return o.work([&] { return o.parameters().clip_gradients(norm, o.pool()); }); })
       .def("sgd", [](Owner& o, float lr) { o.work([&] { sgd_step(o.parameters(), lr, o.pool()); }); })
-      .def("step", [](Owner& o, Optimizer& optimizer,
-                      float lr) { o.work([&] { optimizer.step(o.parameters(), lr, o.pool()); }); })
+      .def("step", [](Owner& o, const PyOptimizer& optimizer,
+                      float lr) { o.work([&] { optimizer.held->step(o.parameters(), lr, o.pool()); }); })
       .def("hash", [](Owner& o) { return o.parameters().hash(); })
       .def_prop_ro("num_parameters", [](Owner& o) { return o.parameters().num_parameters(); });
 }
@@ -306,12 +327,18 @@ void bind_dag(nb::module_& m) {
       .def("backward_accumulate", &PyDag::backward)
       .def("input_gradients", &PyDag::input_gradients)
       .def("zero_grad", [](PyDag& d) { d.work([&] { d.network()->zero_grad(d.pool()); }); })
-      .def("sgd", [](PyDag& d, float lr) { d.work([&] { d.network()->step(lr, d.pool()); }); })
-      .def("step",
-           [](PyDag& d, Optimizer& o, float lr) {
+      .def("sgd",
+           [](PyDag& d, float lr) {
              d.work([&] {
-               d.network()->apply_edits(&o);
-               o.step(d.network()->parameters(), lr, d.pool());
+               d.settle();
+               d.network()->step(lr, d.pool());
+             });
+           })
+      .def("step",
+           [](PyDag& d, const PyOptimizer& o, float lr) {
+             d.work([&] {
+               d.settle();
+               o.held->step(d.network()->parameters(), lr, d.pool());
              });
            })
       .def("gradient_norm", [](PyDag& d) { return d.work([&] { return d.network()->gradient_norm(d.pool()); }); })
@@ -325,7 +352,11 @@ void bind_dag(nb::module_& m) {
       .def_prop_ro("num_parameters", [](PyDag& d) { return d.network()->num_parameters(); })
       .def_prop_ro("num_inputs", [](PyDag& d) { return d.network()->num_inputs(); })
       .def_prop_ro("num_outputs", [](PyDag& d) { return d.network()->num_outputs(); })
-      .def("hash", [](PyDag& d) { return d.network()->parameters().hash(); });
+      .def("hash", [](PyDag& d) {
+        const auto guard = d.lock();
+        d.settle();
+        return d.network()->parameters().hash();
+      });
 }
 
 const TableModel& table_of(const Model& model) {
@@ -338,54 +369,36 @@ const TableModel& table_of(const Model& model) {
 nb::object predict_table(const Model& model, std::vector<std::string> header,
                          std::vector<std::vector<std::string>> rows, int threads) {
   const TableModel& table = table_of(model);
-  const TableSchema& schema = table.schema();
   CsvTable csv{std::move(header), std::move(rows), {}};
   for (std::size_t r = 0; r < csv.rows.size(); ++r) {
     csv.lines.push_back(r + 1);
     if (csv.rows[r].size() != csv.header.size())
       fail("predict", "a row of " + std::to_string(csv.rows[r].size()) + " cells", std::to_string(csv.header.size()));
   }
-  std::vector<std::size_t> all(csv.rows.size());
-  for (std::size_t r = 0; r < all.size(); ++r) all[r] = r;
-  const std::vector<float> x = schema.inputs_of(csv, all);
-  DagNN network = table.network();
-  const ThreadPool pool(threads);
-  const std::span<const float> y = network.forward(x, all.size(), pool);
-  if (!schema.classifies()) {
-    NewArray<double> out({all.size()});
-    for (std::size_t r = 0; r < all.size(); ++r)
-      out.data[r] = static_cast<double>(y[r]) * schema.target.deviation + schema.target.mean;
-    return out.take();
-  }
-  const std::size_t classes = schema.num_outputs();
-  NewArray<double> out({all.size(), classes});
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    const auto row = y.subspan(r * classes, classes);
-    const double largest = *std::ranges::max_element(row);
-    double sum = 0;
-    for (std::size_t c = 0; c < classes; ++c) sum += out.data[r * classes + c] = std::exp(row[c] - largest);
-    for (std::size_t c = 0; c < classes; ++c) out.data[r * classes + c] /= sum;
-  }
-  return out.take();
+  const std::vector<double> said = table.predict(csv, ThreadPool(threads));
+  std::vector<std::size_t> shape{csv.rows.size()};
+  if (!table.classes().empty()) shape.push_back(table.classes().size());
+  return to_array<double>(said, shape);
 }
 
 }  // namespace
 
 void bind_networks(nb::module_& m) {
-  nb::class_<Optimizer>(m, "Optimizer")
-      .def(nb::new_([](const std::string& kind, std::size_t parameters, float momentum, float beta1, float beta2,
-                       float epsilon, float weight_decay, float clip_value, float clip_norm) {
-        return new Optimizer({.kind = kind == "sgd" ? OptimizerKind::kSgd : OptimizerKind::kAdamW,
-                              .momentum = momentum,
-                              .beta1 = beta1,
-                              .beta2 = beta2,
-                              .epsilon = epsilon,
-                              .weight_decay = weight_decay,
-                              .clip_value = clip_value,
-                              .clip_norm = clip_norm},
-                             parameters);
+  nb::class_<PyOptimizer>(m, "Optimizer")
+      .def(nb::new_([](const std::string& kind, nb::handle model, std::size_t parameters, float momentum, float beta1,
+                       float beta2, float epsilon, float weight_decay, float clip_value, float clip_norm) {
+        const OptimizerOptions options{.kind = kind == "sgd" ? OptimizerKind::kSgd : OptimizerKind::kAdamW,
+                                       .momentum = momentum,
+                                       .beta1 = beta1,
+                                       .beta2 = beta2,
+                                       .epsilon = epsilon,
+                                       .weight_decay = weight_decay,
+                                       .clip_value = clip_value,
+                                       .clip_norm = clip_norm};
+        if (PyDag* dag = nullptr; nb::try_cast(model, dag)) return new PyOptimizer{dag->follow(options)};
+        return new PyOptimizer{std::make_shared<Optimizer>(options, parameters)};
       }))
-      .def_prop_ro("steps", &Optimizer::steps);
+      .def_prop_ro("steps", [](const PyOptimizer& o) { return o.held->steps(); });
   bind_dag(m);
 
   nb::class_<MessageGraph>(m, "MessageGraph")
@@ -435,12 +448,8 @@ void bind_networks(nb::module_& m) {
   bind_parameters(transform);
 
   m.def("predict_table", &predict_table);
-  m.def("table_classes", [](const Model& model) { return table_of(model).schema().target.words; });
-  m.def("table_columns", [](const Model& model) {
-    std::vector<std::string> names;
-    for (const TableColumn& column : table_of(model).schema().inputs) names.push_back(column.name);
-    return names;
-  });
+  m.def("table_classes", [](const Model& model) { return table_of(model).classes(); });
+  m.def("table_columns", [](const Model& model) { return table_of(model).columns(); });
   m.def(
       "table_network", [](const Model& model, int threads) { return new PyDag(table_of(model).network(), threads); },
       nb::rv_policy::take_ownership);
@@ -448,10 +457,7 @@ void bind_networks(nb::module_& m) {
     const auto* rewriter = dynamic_cast<const RewriteModel*>(&model);
     if (!rewriter) fail("model", "a " + model.kind(), "a rewrite network");
     nb::gil_scoped_release release;
-    std::vector<std::string> texts;
-    for (const Expression& e : rewrite(rewriter->net(), parse_expression(text), passes, rewriter->share()).passes)
-      texts.push_back(to_text(e));
-    return texts;
+    return rewriter->rewrite(text, static_cast<std::size_t>(passes)).passes;
   });
 }
 

@@ -1,6 +1,7 @@
 // Tasks, runs and model files. A run trains on a thread of its own while the calling one hears Ctrl-C and calls back.
 #include <nanobind/stl/map.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <optional>
 #include <thread>
@@ -20,6 +21,7 @@ struct Event {
   bool solved = false;
   std::vector<std::pair<std::string, double>> extra = {};
   std::string text = {};
+  std::optional<SearchProgress> search = {};
 };
 
 const char* kind_name(RunEvent::Kind kind) {
@@ -38,6 +40,7 @@ const char* kind_name(RunEvent::Kind kind) {
 
 Event copy_event(const RunEvent& e) {
   Event copy{.kind = kind_name(e.kind), .seed = e.seed, .text = e.text};
+  if (e.search) copy.search = *e.search;
   if (!e.trainer) return copy;
   const TrainState& s = e.trainer->state();
   copy.step = s.step;
@@ -65,34 +68,51 @@ nb::dict report_of(const SeedReport& r) {
   d["num_parameters"] = r.num_parameters;
   d["weights_hash"] = r.weights_hash;
   d["facts"] = to_python(r.facts);
+  d["error"] = nb::none();
+  if (!r.error) return d;
+  try {
+    std::rethrow_exception(r.error);
+  } catch (const std::bad_alloc&) {
+    d["error"] = "out of memory";
+  } catch (const std::exception& e) {
+    d["error"] = e.what();
+  }
   return d;
 }
 
-RunConfig config_of(const std::string& task, const nb::list& settings) {
-  RunConfig config(find_task(task));
+// What was raised, as an object: before Python 3.12 a signal may leave its type alone.
+nb::object exception_of(const nb::python_error& error) {
+  const nb::object value = nb::borrow(error.value());
+  if (value.is_valid() && PyExceptionInstance_Check(value.ptr())) return value;
+  return value.is_valid() ? error.type()(value) : error.type()();
+}
+
+RunConfig config_of(const std::string& name, const nb::list& settings, bool published) {
+  const Task& task = find_task(name);
+  RunConfig config(task);
+  if (published && task.published.empty())
+    fail("published", "the task " + task.name, "one of a publication", "leave it out");
+  if (published)
+    for (const auto& [field, value] : task.published) config.set(field, value);
   Fields fields = config.fields();
-  for (nb::handle item : settings) {
-    const auto pair = nb::cast<nb::tuple>(item);
-    const auto name = nb::cast<std::string>(pair[0]);
-    Field& field = fields.at(name);
-    const FieldValue value = to_field(pair[1], name);
-    if (const auto* text = std::get_if<std::string>(&value))
-      field.set_text(*text);
-    else
-      field.set(value);
-  }
+  set_fields(fields, settings);
   return config;
 }
 
 class TrainingRun {
  public:
-  TrainingRun(const std::string& task, const nb::list& settings, const std::string& folder, bool force)
-      : run_(Run::create(config_of(task, settings), {.folder = folder, .force = force})) {
+  TrainingRun(const std::string& task, const nb::list& settings, const std::string& folder, bool force, bool published,
+              std::uint64_t checkpoint_every)
+      : run_(Run::create(config_of(task, settings, published),
+                         {.folder = folder, .force = force, .checkpoint_every = checkpoint_every})) {
     describe();
   }
-  TrainingRun(const std::string& folder, std::uint64_t steps) : run_(Run::resume(folder, {}, steps)) { describe(); }
+  TrainingRun(const std::string& folder, std::uint64_t steps, std::uint64_t budget, std::uint64_t checkpoint_every)
+      : run_(Run::resume(folder, {.checkpoint_every = checkpoint_every}, steps, budget)) {
+    describe();
+  }
 
-  nb::dict train(int threads, nb::object callback) {
+  nb::dict train(int threads, nb::object callback, double seconds) {
     if (!run_ || done_) fail("train", "a run that was trained already", "a new one", "espalier.resume(folder) goes on");
     Run& run = *run_;
     const bool wanted = !callback.is_none();
@@ -112,7 +132,8 @@ class TrainingRun {
     });
     // From here on the thread is joined whatever Python code raises.
     nb::object raised;
-    bool interrupted = false, over = false;
+    bool interrupted = false, over = false, out_of_time = false;
+    const auto begin = std::chrono::steady_clock::now();
     while (!over) {
       {
         nb::gil_scoped_release release;
@@ -121,8 +142,16 @@ class TrainingRun {
         over = done_;
       }
       if (PyErr_CheckSignals() != 0) {
-        PyErr_Clear();
-        interrupted = true;
+        const nb::python_error error;  // whatever a signal's handler raised
+        if (error.matches(PyExc_KeyboardInterrupt))
+          interrupted = true;
+        else if (!raised.is_valid())
+          raised = exception_of(error);
+        run.control().stop();
+      }
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+      if (seconds > 0 && passed.count() >= seconds && !over && !out_of_time) {
+        out_of_time = true;
         run.control().stop();
       }
       if (!wanted || raised.is_valid()) continue;
@@ -136,7 +165,7 @@ class TrainingRun {
           const nb::object answer = callback(event);
           if (answer.is(Py_False)) run.control().stop();
         } catch (nb::python_error& error) {
-          raised = nb::borrow(error.value());
+          raised = exception_of(error);
           run.control().stop();
           break;
         }
@@ -180,15 +209,15 @@ class TrainingRun {
     config_ = run_->config().text();
   }
 
-  // On the training thread. Of steps between two looks only the last matters.
+  // On the training thread. Of steps, or pieces of a search, between two looks only the last matters.
   void hear(const RunEvent& e, bool wanted) {
     if (e.kind != RunEvent::Kind::kEvaluated && !wanted) return;
     Event event = copy_event(e);
     const std::lock_guard lock(mutex_);
     if (e.kind == RunEvent::Kind::kEvaluated) evaluations_.push_back(event);
     if (!wanted) return;
-    if (!waiting_.empty() && waiting_.back().kind == "step" && event.kind == "step" &&
-        waiting_.back().seed == event.seed)
+    const bool frequent = event.kind == "step" || event.kind == "search";
+    if (frequent && !waiting_.empty() && waiting_.back().kind == event.kind && waiting_.back().seed == event.seed)
       waiting_.back() = std::move(event);
     else
       waiting_.push_back(std::move(event));
@@ -232,15 +261,25 @@ void bind_runs(nb::module_& m) {
       .def_ro("validation_loss", &Event::validation_loss)
       .def_ro("solved", &Event::solved)
       .def_ro("text", &Event::text)
+      .def_prop_ro("search",
+                   [](const Event& e) -> nb::object {
+                     if (!e.search) return nb::none();
+                     nb::dict d;
+                     d["done"] = e.search->done;
+                     d["total"] = e.search->total;
+                     d["wrong"] = e.search->wrong;
+                     d["gates"] = e.search->gates;
+                     return d;
+                   })
       .def_prop_ro("extra", [](const Event& e) {
         nb::dict d;
         for (const auto& [name, value] : e.extra) d[name.c_str()] = value;
         return d;
       });
   nb::class_<TrainingRun>(m, "TrainingRun")
-      .def(nb::init<const std::string&, const nb::list&, const std::string&, bool>())
-      .def(nb::init<const std::string&, std::uint64_t>())
-      .def("train", &TrainingRun::train, "threads"_a, "callback"_a.none())
+      .def(nb::init<const std::string&, const nb::list&, const std::string&, bool, bool, std::uint64_t>())
+      .def(nb::init<const std::string&, std::uint64_t, std::uint64_t, std::uint64_t>())
+      .def("train", &TrainingRun::train, "threads"_a, "callback"_a.none(), "seconds"_a)
       .def("evaluations", &TrainingRun::evaluations)
       .def("best_model", &TrainingRun::best_model)
       .def_prop_ro("folder", &TrainingRun::folder)

@@ -194,3 +194,60 @@ def test_boards_show_themselves_and_compute_as_plain_arrays(tmp_path):
     with pytest.raises(espalier.Error, match="shape"):
         frames[0, 0, 0].gif()
     assert type(frames + 1) is np.ndarray and not isinstance(frames.sum(), np.ndarray)
+
+
+def test_boards_know_their_dimensions():
+    model, start = random_model(), boards()
+    frames = model.rollout(start, 4)
+    assert frames.axes == "TBHWC" and model.rollout(start, 4, last=True).axes == "BHWC"
+    assert frames[:, 0].axes == "THWC" and frames[..., 0].axes == "TBHW" and frames[-1, 0].axes == "HWC"
+    assert model.rollout(start[0], 4, last=True).axes == "HWC" and frames[[0, 1]].axes is None
+    # one channel of a film is a film, several boards at the end are one picture
+    assert frames[:, 0, ..., 0].gif(zoom=1) == frames[:, 0, ..., :1].gif(zoom=1)
+    last = model.rollout(start, 4, last=True)
+    assert last.gif(zoom=1) == last[0].gif(zoom=1)
+    own = np.zeros((4, 5, 1), np.uint8).view(espalier.Boards)
+    assert own.gif()[:3] == b"GIF"
+
+
+def test_what_training_on_boards_cannot_take_is_an_error():
+    model, start = random_model(), boards()
+    good = dict(steps=1, train_steps=2)
+    pair = (start, start)
+    for mistake in (lambda: espalier.train_on(model, *pair, eval_every=0, **good), lambda: espalier.train_on(model, start[:0], start[:0], **good),
+                    lambda: espalier.train_on(model, *pair, validate=np.stack(pair), **good),
+                    lambda: espalier.train_on(model, *pair, validate=3, **good),
+                    lambda: espalier.train_on(model, *pair, validate=(start,), **good),
+                    lambda: espalier.train_on(model, *pair, validate=len, **good),
+                    lambda: espalier.train_on(model, *pair, callback=3, **good), lambda: espalier.train_on(model, draw=3, **good),
+                    lambda: espalier.train_on(model, draw=lambda step, rng: None, **good),
+                    lambda: espalier.train_on(model, *pair, eval_every="x", **good),
+                    lambda: espalier.train_on(espalier.DagNN(), *pair, **good),
+                    lambda: espalier.train_on(model, start, draw=lambda step, rng: pair, **good),
+                    lambda: espalier.train_on(model, start, **good), lambda: espalier.train_on(model, **good),
+                    lambda: espalier.train_on(model, start, start[:1], **good),
+                    lambda: espalier.LogicAutomaton(update=[[1], [1, 2]]), lambda: espalier.LogicAutomaton(update=3),
+                    lambda: model.rollout(np.ma.masked_array(start, start > 0), 1)):
+        with pytest.raises(espalier.Error):
+            mistake()
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, RuntimeError])
+def test_training_on_boards_that_is_cut_short_keeps_the_best(raised):
+    model, start = random_model(), boards()
+    seen = []
+
+    def stop(step, loss, wrong):
+        seen.append(wrong)
+        if step >= 6:
+            raise raised
+    with pytest.raises(raised):
+        espalier.train_on(model, start, start, steps=1, train_steps=50, eval_every=2, until_solved=False, callback=stop)
+    out = model.rollout(start, 1, seed=1, last=True)
+    assert (out != start).sum() / len(start) == min(seen)
+    assert model.evaluate()[0].name == "validation"
+
+
+def test_starts_are_boards():
+    model = espalier.train("checkerboard-small", train_steps=5, refine=0, progress=False).model
+    assert "image/gif" in model.start()._repr_html_()

@@ -1,5 +1,6 @@
 """Circuits: evaluated, proved, read and written."""
 import shutil
+from xml.dom import minidom
 
 import numpy as np
 import pytest
@@ -49,6 +50,30 @@ def test_exports_come_as_text_and_as_files(xor, format, tmp_path):
         assert xor.verify(espalier.Circuit.read(files[0]))
 
 
+def test_what_is_exported_says_what_is_proved_of_it(xor, program, tmp_path):
+    assert "nothing proved" in xor.proof and "equal: 1 of 1 outputs proved" in xor.simplify().proof
+    run = espalier.train("checkerboard-small", train_steps=5, refine=0, boundary="periodic", out=tmp_path / "run", progress=False)
+    across = run.model.circuit(across_steps=True)
+    assert "outputs proved" in across.proof and "channels" in across.proof
+    # the same circuits with the same boards as the program writes
+    for circuit, flags in ((run.model.circuit(), ()), (across, ("--across-steps",)), (run.model.circuit(simplify=False), ("--raw",))):
+        for format in ("c", "js", "blif"):
+            circuit.export(format, tmp_path / "here.x")
+            program("export", tmp_path / "run", "--to", format, "-o", tmp_path / "there.x", *flags)
+            here, there = ((tmp_path / name).read_text() for name in ("here.x", "there.x"))
+            assert here.replace("here.h", "there.h") == there, (format, flags)
+    assert espalier.Circuit.read(tmp_path / "run") == run.model.circuit(simplify=False)
+    with pytest.raises(espalier.Error, match="across_steps"):
+        run.model.circuit(simplify=False, across_steps=True)
+
+
+def test_simplifying_has_the_options_of_the_program(xor):
+    assert xor.simplify(goal="ands").gates == 3
+    assert xor.verify(xor.simplify(search=1000))
+    with pytest.raises(espalier.Error, match="gates, ands"):
+        xor.simplify(goal="beauty")
+
+
 def test_a_format_that_is_not_there_is_an_error(xor):
     with pytest.raises(espalier.Error, match="vhdl"):
         xor.export("vhdl")
@@ -64,3 +89,27 @@ def test_circuits_draw_themselves(xor):
 def test_equal_circuits_are_equal(xor):
     assert xor == xor.simplify() or xor.verify(xor.simplify())
     assert xor != 3 and "gates" in repr(xor)
+
+
+def test_circuits_draw_themselves_in_the_colours_of_the_page(xor, monkeypatch):
+    pictures = []
+    if shutil.which("dot"):
+        pictures.append(xor._repr_svg_())
+    monkeypatch.setenv("PATH", "/nowhere")  # no graphviz
+    pictures.append(xor._repr_svg_())
+    for picture in pictures:
+        minidom.parseString(picture[picture.index("<svg"):])
+        assert "currentColor" in picture and 'fill="white"' not in picture and 'stroke="black"' not in picture
+        assert all(name in picture for name in ("XOR", ">a<", ">b<", ">y<"))
+    assert "<svg" in xor._repr_html_() and "<?xml" not in xor._repr_html_()
+    large = espalier.LogicAutomaton(channels=8, kernels=4, seed=1).circuit(simplify=False)
+    assert large.gates > 150 and large._repr_svg_() is None and large._repr_html_() is None
+
+
+def test_a_circuit_is_made_of_a_file(xor, tmp_path):
+    xor.export("blif", tmp_path / "y.blif")
+    assert espalier.Circuit(tmp_path / "y.blif").verify(xor)
+    with pytest.raises(TypeError):
+        espalier.Circuit()
+    with pytest.raises(espalier.Error):
+        xor.export("blif", name=3)

@@ -218,3 +218,77 @@ def test_one_network_may_be_used_from_many_threads():
     [t.start() for t in threads]
     [t.join(60) for t in threads]
     assert not failures and not any(t.is_alive() for t in threads)
+
+
+@pytest.mark.parametrize("make", [lambda n: espalier.AdamW(n, lr=0.05), lambda n: espalier.SGD(n, lr=0.05, momentum=0.9)])
+def test_optimizers_go_on_when_the_network_grows_and_shrinks(make):
+    x, y = xor_rows()
+    network = espalier.DagNN.layered([2, 8, 1], seed=7)
+    optimizer, other = make(network), make(network)
+
+    def train(steps):
+        for _ in range(steps):
+            optimizer.zero_grad()
+            network.backward_accumulate(network.forward(x) - y)
+            optimizer.step()
+    train(50)
+    network.add_shortcut(0, [n for n in network.nodes if n[1] == "output"][0][0])
+    network.split_edge(network.edges[0][0])
+    network.forward(x)  # edits take effect here
+    train(50)
+    assert network.prune_percentile(10) > 0
+    train(200)
+    other.step()  # of before the edits, too
+    assert optimizer.steps == 300 and np.abs(network.forward(x) - y).max() < 0.3
+
+
+def test_moments_stay_with_their_edges():
+    """A network that grows where nothing flows trains on as one that never grew."""
+    x, y = xor_rows()
+    plain, grown = (espalier.DagNN.layered([2, 4, 1], seed=3) for _ in range(2))
+    optimizers = [espalier.AdamW(plain, lr=0.05), espalier.AdamW(grown, lr=0.05)]
+    for step in range(40):
+        if step == 20:
+            lonely = grown.add_node("hidden", "tanh")  # no output sees it
+            grown.add_edge(0, lonely, 0.5)
+            grown.forward(x)
+        for network, optimizer in zip((plain, grown), optimizers):
+            optimizer.zero_grad()
+            network.backward_accumulate(network.forward(x) - y)
+            optimizer.step()
+    ours = {(a, b): w for _, a, b, w in plain.edges}
+    theirs = {(a, b): w for _, a, b, w in grown.edges if lonely not in (a, b)}
+    assert ours == theirs
+
+
+def test_networks_that_are_built_after_their_optimizer_are_trained():
+    network = espalier.DagNN()
+    a, b = network.add_node("input"), network.add_node("output")
+    optimizer = espalier.SGD(network, lr=0.5)
+    edge = network.add_edge(a, b, 0.0)
+    for _ in range(30):
+        optimizer.zero_grad()
+        network.backward_accumulate(network.forward([[1.0]]) - [[2.0]])
+        optimizer.step()
+    assert network.weight(edge) + network.bias(b) == pytest.approx(2, abs=1e-3)
+
+
+def test_networks_show_themselves():
+    dag = espalier.DagNN.layered([2, 3, 1])._repr_html_()
+    assert "DagNN" in dag and "hidden nodes" in dag and "<td" in dag
+    assert "layer.self" in espalier.MessagePassing(3, 2)._repr_html_()
+    net = espalier.GraphTransformNet(["a"], [""], 2, features=4, layers=1)
+    assert "GraphTransformNet" in net._repr_html_() and "parameters" in repr(net)
+
+
+def test_lists_that_are_none_are_errors():
+    a = espalier.LabelledGraph(["a"])
+    for mistake in (lambda: espalier.Graph.from_edges(2, 3), lambda: espalier.LabelledGraph(3),
+                    lambda: espalier.LabelledGraph(["a"], [3]), lambda: espalier.LabelledGraph(["a"], 3),
+                    lambda: espalier.edit_distances(3), lambda: espalier.edit_distances([3]),
+                    lambda: espalier.GraphTransformNet(3, [""], 2), lambda: espalier.edit_distance(a, a, costs={3: 4}),
+                    lambda: espalier.Graph.from_networkx(3), lambda: espalier.LabelledGraph.from_networkx(3),
+                    lambda: espalier.DagNN.layered(3)):
+        with pytest.raises(espalier.Error):
+            mistake()
+    assert espalier.Graph.from_edges(3, ((i, i + 1) for i in range(2))).num_edges == 2

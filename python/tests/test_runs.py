@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -160,6 +161,20 @@ def test_models_are_saved_and_loaded(tmp_path, program):
         espalier.load(tmp_path / "missing")
 
 
+def test_a_model_that_a_search_improved_is_its_circuit_and_not_its_weights(tmp_path, program):
+    run = espalier.train("checkerboard-small", train_steps=3, refine=20000, budget=0, seeds=1, out=tmp_path / "run", progress=False)
+    model = run.model
+    assert model.facts["refined"]
+    judged = json.loads(program("eval", tmp_path / "run", "--json"))
+    assert [t.score for t in model.evaluate()] == [t["score"] for t in judged["trials"]]
+    start = model.start(seed=3)
+    assert np.array_equal(model.rollout(start, 20, last=True), model.circuit().simulate(start, 20, last=True))
+    model.save(tmp_path / "again.safetensors")
+    assert espalier.load(tmp_path / "again.safetensors").circuit(simplify=False) == model.circuit(simplify=False)
+    next(iter(model.parameters.values()))[...] = 0  # other weights, another circuit
+    assert not model.facts["refined"]
+
+
 def test_tables_are_trained_and_asked(tmp_path):
     rows = ["a,b,kind"] + [f"{i % 7},{i % 3},{'even' if i % 2 else 'odd'}" for i in range(60)]
     (tmp_path / "t.csv").write_text("\n".join(rows))
@@ -183,3 +198,97 @@ def test_expressions_are_rewritten(tmp_path):
     assert espalier.load(tmp_path / "rewrite.safetensors").weights_hash == run.model.weights_hash
     with pytest.raises(espalier.Error):
         run.model("(+ x")
+
+
+def test_ctrl_c_in_a_callback_leaves_a_run_too():
+    def stop(event):
+        if event.kind == "evaluated":
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)  # Python hears it here
+    with pytest.raises(espalier.Interrupted) as caught:
+        espalier.train("checkerboard-small", train_steps=10**6, until_solved=False, progress=False, callback=stop)
+    assert caught.value.run.interrupted and caught.value.run.model.channels == 4
+
+
+def test_what_a_signal_handler_raises_comes_out():
+    def alarm(*_):
+        raise TimeoutError("mine")
+    before = signal.signal(signal.SIGALRM, alarm)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(TimeoutError, match="mine"):
+            espalier.train("checkerboard-small", train_steps=10**6, until_solved=False, progress=False)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert espalier.last_run().interrupted
+
+
+def test_a_run_ends_when_its_time_is_up(tmp_path):
+    run = espalier.train("checkerboard-small", train_steps=10**6, until_solved=False, seconds=0.3, out=tmp_path / "run",
+                         progress=False)
+    assert run.interrupted and 0 < run.steps < 10**6
+    assert espalier.resume(tmp_path / "run", seconds=0.3, progress=False).steps > run.steps
+
+
+def test_published_settings_are_taken_unless_given(program, tmp_path):
+    run = espalier.train("life", published=True, train_steps=3, progress=False)
+    program("train", "life", "--published", "--train-steps", 3, "--quiet", "--out", tmp_path / "run")
+    assert json.loads(run.config) == json.loads((tmp_path / "run" / "config.json").read_text())
+    with pytest.raises(espalier.Error, match="publication"):
+        espalier.train("simplify", published=True, progress=False)
+
+
+def test_checkpoints_come_as_often_as_asked_for(tmp_path):
+    seen = []
+    small(until_solved=False, refine=0, checkpoint_every=10, out=tmp_path / "run", callback=lambda e: seen.append((e.kind, e.step)))
+    assert {10, 20} <= {step for kind, step in seen if kind == "checkpoint"}
+
+
+def test_a_run_that_goes_on_may_have_a_larger_budget(tmp_path):
+    settings = dict(train_steps=2, refine=0, trials=False, progress=False)
+    first = espalier.train("lizard", budget=2, out=tmp_path / "run", **settings)
+    assert len(first.seeds) == 1 and not first.solved
+    assert len(espalier.resume(tmp_path / "run", budget=6, progress=False).seeds) == 3
+
+
+def test_searches_are_told_of(capsys):
+    seen = []
+    settings = dict(train_steps=2, refine=40000, budget=0, seed=1)
+    espalier.train("life", progress=False, callback=seen.append, **settings)
+    pieces = [e.search for e in seen if e.kind == "search"]
+    assert pieces and pieces[0]["done"] > 0 and pieces[-1]["total"] == 40000 and {"wrong", "gates"} <= set(pieces[-1])
+    assert all(e.search is None for e in seen if e.kind == "evaluated")
+    pytest.importorskip("tqdm")
+    espalier.train("life", **settings)
+    assert "mutants" in capsys.readouterr().err
+
+
+def test_progress_without_tqdm_is_a_line_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    shown = dict(train_steps=30, progress=True)
+    espalier.train("checkerboard-small", **shown)
+    assert "\r" not in capsys.readouterr().err  # no terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    espalier.train("checkerboard-small", **shown)
+    assert "/30 steps, score" in capsys.readouterr().err
+
+
+def test_a_seed_that_fails_is_told_of(tmp_path):
+    def in_the_way(event):
+        (tmp_path / "run" / "seed-3").write_text("")
+    with pytest.warns(RuntimeWarning, match="seed 3 failed"):
+        run = espalier.train("checkerboard-small", seeds=3, threads=1, train_steps=150, until_solved=False, refine=0,
+                             out=tmp_path / "run", progress=False, callback=in_the_way)
+    assert run.seed in (1, 2) and run.seeds[2]["outcome"] == "failed" and "seed-3" in run.seeds[2]["error"]
+    assert run.seeds[0]["error"] is None
+
+
+def test_models_of_all_kinds_show_themselves(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i},{2 * i}\n" for i in range(20)))
+    table = espalier.train("table", csv=tmp_path / "t.csv", target="b", train_steps=5, progress=False).model
+    assert "TableModel" in table._repr_html_() and "numbers" in table._repr_html_()
+    assert "RewriteModel" in espalier.train("simplify", train_steps=2, progress=False).model._repr_html_()
+    with pytest.raises(espalier.Error):
+        table.predict(3)

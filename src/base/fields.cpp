@@ -56,7 +56,9 @@ std::string nearest_word(std::string_view word, std::span<const std::string> wor
   std::string nearest;
   std::size_t least = std::max<std::size_t>(2, word.size() / 2) + 1;
   for (const std::string& candidate : words) {
-    const std::size_t distance = edit_distance_of_words(word, candidate);
+    // A word that was not typed to its end is as good as one with a slip in it.
+    const bool begun = word.size() >= 4 && candidate.size() > word.size() && candidate.starts_with(word);
+    const std::size_t distance = begun ? 1 : edit_distance_of_words(word, candidate);
     if (distance < least) {
       least = distance;
       nearest = candidate;
@@ -212,6 +214,12 @@ Field& Fields::at(std::string_view name) {
   fail(
       "options", fmt::format("\"{}\"", name), "the name of an option",
       nearest.empty() ? fmt::format("there are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", nearest));
+}
+
+std::string Fields::name_at(const std::vector<std::string>& names, std::size_t place) {
+  if (place >= names.size())
+    fail("options", fmt::format("value {} of an enumeration", place), fmt::format("one of {}", fmt::join(names, ", ")));
+  return names[place];
 }
 
 std::size_t Fields::place(const std::vector<std::string>& names, const std::string& text) {

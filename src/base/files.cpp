@@ -82,6 +82,28 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::string& path
   }
 }
 
+// A name for an open file of a process, such as /dev/fd/1: also where that is a plain file, it is another's to replace.
+bool is_open_file(const std::string& path) {
+  std::error_code error;
+  const std::string folder = std::filesystem::canonical(std::filesystem::path(path).parent_path(), error).string();
+  return !error && folder.starts_with("/proc/") && folder.ends_with("/fd");
+}
+
+// The path and what it leads to link by link, to the first that is none or is not there yet.
+std::vector<std::string> follow_links(const std::string& path) {
+  std::vector<std::string> chain{path};
+  std::error_code error;
+  while (!is_open_file(chain.back()) && std::filesystem::is_symlink(chain.back(), error)) {
+    if (chain.size() > 40) fail_errno("write file", path, ELOOP);
+    const std::filesystem::path next = std::filesystem::read_symlink(chain.back(), error);
+    if (error) fail_errno("write file", path, error.value());
+    chain.push_back((std::filesystem::path(chain.back()).parent_path() / next).string());
+  }
+  return chain;
+}
+
+}  // namespace
+
 // The new file under its temporary name; removed again unless it was renamed into place.
 class TemporaryFile {
  public:
@@ -104,6 +126,7 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
+  int descriptor() const { return fd_; }
   void write(std::span<const std::byte> bytes) { write_all(fd_, bytes, path_); }
 
   // Content first, name second, folder third: whatever survives a crash is a whole file.
@@ -126,6 +149,8 @@ class TemporaryFile {
   bool placed_ = false;
 };
 
+namespace {
+
 // The process that made a temporary file, from its name; 0 for other names.
 pid_t maker_of(const std::string& name) {
   const std::size_t at = name.rfind(kTemporaryMark);
@@ -139,7 +164,10 @@ pid_t maker_of(const std::string& name) {
 }  // namespace
 
 void fail_errno(std::string_view op, const std::string& path, int error) {
-  fail(op, fmt::format("\"{}\": {}", path, std::strerror(error)),
+  constexpr std::size_t kHead = 100, kTail = 200;  // of a path so long that it would crowd out the cause
+  const std::string shown =
+      path.size() <= kHead + kTail ? path : path.substr(0, kHead) + "..." + path.substr(path.size() - kTail);
+  fail(op, fmt::format("\"{}\": {}", shown, std::strerror(error)),
        op.starts_with("read") ? "a readable file" : "a writable place", hint_for(error));
 }
 
@@ -183,10 +211,7 @@ std::string read_text(const std::string& path, std::size_t max_bytes) {
 }
 
 void write_atomically(const std::string& path, std::span<const std::byte> bytes) {
-  struct stat there {};
-  const bool exists = ::stat(path.c_str(), &there) == 0;
-  const bool system = path.starts_with("/dev/") || path.starts_with("/proc/");  // such as /dev/stdout, sent to a file
-  if (exists && !S_ISDIR(there.st_mode) && (system || !S_ISREG(there.st_mode))) {
+  if (is_stream(path)) {
     // Renaming would put a plain file in the place of a device, a pipe or a link to a stream.
     // A pipe that nobody reads is an error, not a reason to wait.
     const FileDescriptor device(::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC));
@@ -195,18 +220,35 @@ void write_atomically(const std::string& path, std::span<const std::byte> bytes)
     write_all(device.get(), bytes, path);
     return;
   }
-  // A link stays, and what it names is replaced; also when that is not there yet.
-  std::string target = path;
-  std::error_code error;
-  for (int links = 0; std::filesystem::is_symlink(target, error); ++links) {
-    if (links > 40) fail_errno("write file", path, ELOOP);
-    const std::filesystem::path next = std::filesystem::read_symlink(target, error);
-    if (error) fail_errno("write file", path, error.value());
-    target = next.is_absolute() ? next.string() : (std::filesystem::path(target).parent_path() / next).string();
-  }
-  TemporaryFile file(target);
+  TemporaryFile file(follow_links(path).back());  // a link stays, and what it names is replaced
   file.write(bytes);
   file.place();
+}
+
+GrowingFile::GrowingFile(const std::string& path) : path_(path) {
+  if (is_stream(path)) fail("write file", fmt::format("\"{}\", a pipe or device", path), "an ordinary file");
+  file_ = std::make_unique<TemporaryFile>(follow_links(path).back());
+  const int descriptor = ::dup(file_->descriptor());
+  stream_ = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
+  if (!stream_) fail_errno("write file", path, errno);
+}
+
+GrowingFile::~GrowingFile() {
+  if (stream_) std::fclose(stream_);
+}
+
+void GrowingFile::place() {
+  const bool failed = std::ferror(stream_) != 0;
+  const bool closed = std::fclose(stream_) == 0;
+  stream_ = nullptr;
+  if (failed || !closed) fail_errno("write file", path_, errno ? errno : EIO);
+  file_->place();
+}
+
+bool is_stream(const std::string& path) {
+  struct stat there {};
+  if (::stat(path.c_str(), &there) != 0 || S_ISDIR(there.st_mode)) return false;
+  return !S_ISREG(there.st_mode) || std::ranges::any_of(follow_links(path), is_open_file);
 }
 
 void write_atomically(const std::string& path, std::string_view text) {
@@ -226,11 +268,25 @@ void append_text(const std::string& path, std::string_view text) {
   }
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+bool file_exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+std::string file_in(const std::string& path, std::string_view name) {
+  return is_folder(path) ? fmt::format("{}/{}", path, name) : path;
+}
+
 void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) fail_errno("make folder", path, error.value());
-  if (!std::filesystem::is_directory(path)) fail_errno("make folder", path, ENOTDIR);
+  if (!is_folder(path)) fail_errno("make folder", path, ENOTDIR);
   if (::access(path.c_str(), W_OK | X_OK) != 0) fail_errno("make folder", path, errno);
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,8 +22,35 @@ std::string read_text(const std::string& path, std::size_t max_bytes = std::size
 void write_atomically(const std::string& path, std::span<const std::byte> bytes);
 void write_atomically(const std::string& path, std::string_view text);
 
+// A file that others write little by little. It has its name once it is whole and placed; else it is gone with this.
+class TemporaryFile;
+class GrowingFile {
+ public:
+  explicit GrowingFile(const std::string& path);
+  ~GrowingFile();
+  GrowingFile(const GrowingFile&) = delete;
+  GrowingFile& operator=(const GrowingFile&) = delete;
+
+  std::FILE* stream() const { return stream_; }
+  void place();  // an Error when anything could not be written
+
+ private:
+  std::string path_;
+  std::unique_ptr<TemporaryFile> file_;
+  std::FILE* stream_ = nullptr;
+};
+
+// A device, a pipe or an open file by its number (/dev/stdout): written to as it is, and nothing can be beside it.
+bool is_stream(const std::string& path);
+
 // Adds to the end of a file, which is created when missing; what cannot be added whole is not added at all.
 void append_text(const std::string& path, std::string_view text);
+
+// False for paths that cannot be looked at, which whoever opens them then reports.
+bool is_folder(const std::string& path);
+bool file_exists(const std::string& path);
+// The file of that name when `path` is a folder, else `path`.
+std::string file_in(const std::string& path, std::string_view name);
 
 // Creates the folder and its parents; an Error says why it cannot be written.
 void make_folder(const std::string& path);

@@ -8,7 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "base/files.hpp"
 #include "espalier/error.hpp"
 
 namespace espalier {
@@ -29,24 +28,28 @@ struct Palette {
   }
 };
 
-Palette make_palette(std::span<const Image> frames) {
+using Frames = std::function<const Image&(std::size_t)>;
+
+Palette make_palette(std::size_t count, const Frames& frame) {
   for (unsigned dropped = 0;; ++dropped) {
     const std::uint32_t part = 0xffu << dropped & 0xffu;
     Palette palette{{}, part << 16 | part << 8 | part};
-    std::vector<bool> seen(std::size_t{1} << 24);
     bool fits = true;
-    for (std::size_t f = 0; f < frames.size() && fits; ++f)
-      for (std::size_t i = 0; i < frames[f].rgb.size() && fits; i += 3) {
-        const std::uint8_t* p = &frames[f].rgb[i];
+    for (std::size_t f = 0; f < count && fits; ++f) {
+      const Image& image = frame(f);
+      std::uint32_t last = ~0u;
+      for (std::size_t i = 0; i < image.rgb.size() && fits; i += 3) {
+        const std::uint8_t* p = &image.rgb[i];
         const std::uint32_t key = palette.key({p[0], p[1], p[2]});
-        if (seen[key]) continue;
-        seen[key] = true;
-        palette.colours.push_back(key);
+        if (key == last) continue;
+        last = key;
+        const auto at = std::lower_bound(palette.colours.begin(), palette.colours.end(), key);
+        if (at != palette.colours.end() && *at == key) continue;
+        palette.colours.insert(at, key);
         fits = palette.colours.size() <= kMaxColours;
       }
-    if (!fits) continue;
-    std::sort(palette.colours.begin(), palette.colours.end());
-    return palette;
+    }
+    if (fits) return palette;
   }
 }
 
@@ -59,7 +62,7 @@ int append(GifFileType* file, const GifByteType* bytes, int count) {
 
 class GifWriter {
  public:
-  GifWriter(std::vector<std::byte>& out, const Image& first, const Palette& palette) : palette_(palette) {
+  GifWriter(std::vector<std::byte>& out, int width, int height, const Palette& palette) : palette_(palette) {
     int error = 0;
     file_ = EGifOpen(&out, append, &error);
     if (!file_) fail("write GIF", GifErrorString(error), "a GIF writer");
@@ -74,7 +77,7 @@ class GifWriter {
       map->Colors[i] = {static_cast<GifByteType>(c >> 16), static_cast<GifByteType>(c >> 8),
                         static_cast<GifByteType>(c)};
     }
-    check(EGifPutScreenDesc(file_, first.width, first.height, map->BitsPerPixel, 0, map.get()));
+    check(EGifPutScreenDesc(file_, width, height, map->BitsPerPixel, 0, map.get()));
   }
   ~GifWriter() {
     if (file_) EGifCloseFile(file_, nullptr);
@@ -120,28 +123,41 @@ class GifWriter {
   GifFileType* file_;
 };
 
-}  // namespace
-
-std::vector<std::byte> encode_gif(std::span<const Image> frames, const GifOptions& options) {
-  if (frames.empty()) fail("write GIF", "no frames", "at least one");
-  for (const Image& image : frames) {
+std::vector<std::byte> encode(std::size_t count, const Frames& frame, const GifOptions& options) {
+  if (count == 0) fail("write GIF", "no frames", "at least one");
+  int width = 0, height = 0;
+  for (std::size_t f = 0; f < count; ++f) {
+    const Image& image = frame(f);
     check_image(image, "write GIF");
-    if (image.width != frames[0].width || image.height != frames[0].height)
+    if (f == 0) width = image.width, height = image.height;
+    if (image.width != width || image.height != height)
       fail("write GIF", fmt::format("a frame of {} x {} pixels", image.width, image.height),
-           fmt::format("{} x {} as the first", frames[0].width, frames[0].height));
+           fmt::format("{} x {} as the first", width, height));
   }
   std::vector<std::byte> out;
-  const Palette palette = make_palette(frames);
-  GifWriter writer(out, frames[0], palette);
-  if (frames.size() > 1) writer.loop(std::clamp(options.loops, 0, 65535));
-  for (const Image& image : frames)
-    writer.frame(image, &image == &frames.back() ? options.last_delay_ms : options.delay_ms);
+  const Palette palette = make_palette(count, frame);
+  GifWriter writer(out, width, height, palette);
+  if (count > 1) writer.loop(std::clamp(options.loops, 0, 65535));
+  for (std::size_t f = 0; f < count; ++f)
+    writer.frame(frame(f), f + 1 == count                         ? options.last_delay_ms
+                           : static_cast<long>(f) == options.held ? options.held_ms
+                                                                  : options.delay_ms);
   writer.close();
   return out;
 }
 
-void write_gif(const std::string& path, std::span<const Image> frames, const GifOptions& options) {
-  write_atomically(path, encode_gif(frames, options));
+}  // namespace
+
+std::vector<std::byte> encode_gif(std::span<const Image> frames, const GifOptions& options) {
+  return encode(
+      frames.size(), [&](std::size_t f) -> const Image& { return frames[f]; }, options);
+}
+
+std::vector<std::byte> encode_gif(std::size_t frames, const std::function<Image(std::size_t)>& frame,
+                                  const GifOptions& options) {
+  Image now;
+  return encode(
+      frames, [&](std::size_t f) -> const Image& { return now = frame(f); }, options);
 }
 
 }  // namespace espalier

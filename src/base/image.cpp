@@ -115,10 +115,6 @@ Image decode_png(std::span<const std::byte> bytes, std::string_view what) {
 
 void write_png(const std::string& path, const Image& image) { write_atomically(path, encode_png(image)); }
 
-Image read_png(const std::string& path) {
-  return decode_png(read_bytes(path, kMaxPngBytes), fmt::format("\"{}\"", path));
-}
-
 std::string draw_in_terminal(const Image& image, const TerminalOptions& options) {
   std::string text;
   for (int row = 0; row < image.height; row += 2) {

@@ -61,7 +61,6 @@ std::vector<std::byte> encode_png(const Image& image);
 Image decode_png(std::span<const std::byte> bytes, std::string_view what);
 
 void write_png(const std::string& path, const Image& image);  // atomic
-Image read_png(const std::string& path);
 
 struct TerminalOptions {
   bool colour = false;  // 24-bit escape codes; without, a pixel is on when its brightest part is from half its range

@@ -108,17 +108,4 @@ RuleTable read_rule_table(const std::string& path) {
   return parse_rule_table(read_text(path, kMaxBytes), fmt::format("\"{}\"", path));
 }
 
-std::string format_rule_table(const RuleTable& table) {
-  const std::optional<std::string> name = format_life_rule(table);
-  std::string text =
-      "# The next state of a cell for every 3 x 3 patch; bit i of the index is place i, by rows, 4 the cell.\n";
-  if (name) text += fmt::format("# {}\n", *name);
-  constexpr std::size_t kLine = 64;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    text += table[i] ? '1' : '0';
-    if (i % kLine == kLine - 1) text += '\n';
-  }
-  return text;
-}
-
 }  // namespace espalier

@@ -24,6 +24,5 @@ std::optional<std::string> format_life_rule(const RuleTable& table);
 // line) do not count.
 RuleTable parse_rule_table(std::string_view text, std::string_view what);
 RuleTable read_rule_table(const std::string& path);
-std::string format_rule_table(const RuleTable& table);
 
 }  // namespace espalier

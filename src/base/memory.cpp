@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.hpp"
-#include "espalier/aligned.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier {
 namespace {

@@ -65,20 +65,6 @@ bool checked_bytes(std::span<const std::size_t> shape, std::size_t element, std:
   return true;
 }
 
-template <class T>
-NumpyArray array_of(std::string_view type, std::vector<std::size_t> shape, std::span<const T> values) {
-  NumpyArray array;
-  std::size_t bytes = 0;
-  if (shape.size() > kMaxRank || !checked_bytes(shape, sizeof(T), bytes) || bytes != values.size_bytes())
-    fail("numpy array", fmt::format("{} values for the shape ({})", values.size(), fmt::join(shape, ", ")),
-         fmt::format("as many values as the shape holds, in at most {} dimensions", kMaxRank));
-  const auto raw = std::as_bytes(values);
-  array.type = type;
-  array.shape = std::move(shape);
-  array.bytes.assign(raw.begin(), raw.end());
-  return array;
-}
-
 // True if `to` holds `from` exactly, or as nearly as a float holds a double.
 template <class To, class From>
 bool convert(From from, To& to) {
@@ -278,23 +264,7 @@ std::uint32_t crc_of(std::span<const std::byte> bytes) {
   return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-void put(std::vector<std::byte>& out, std::initializer_list<std::pair<std::size_t, std::size_t>> values_and_sizes) {
-  for (const auto& [value, size] : values_and_sizes)
-    for (std::size_t i = 0; i < size; ++i) out.push_back(static_cast<std::byte>(value >> (8 * i)));
-}
-
-void put(std::vector<std::byte>& out, std::string_view text) {
-  for (const char c : text) out.push_back(static_cast<std::byte>(c));
-}
-
 }  // namespace
-
-NumpyArray::NumpyArray(std::vector<std::size_t> s, std::span<const float> v)
-    : NumpyArray(array_of("<f4", std::move(s), v)) {}
-NumpyArray::NumpyArray(std::vector<std::size_t> s, std::span<const std::uint8_t> v)
-    : NumpyArray(array_of("|u1", std::move(s), v)) {}
-NumpyArray::NumpyArray(std::vector<std::size_t> s, std::span<const std::int64_t> v)
-    : NumpyArray(array_of("<i8", std::move(s), v)) {}
 
 std::size_t NumpyArray::size() const { return bytes.size() / std::max<std::size_t>(1, type_size(type)); }
 
@@ -332,32 +302,7 @@ NumpyArray parse_npy(std::span<const std::byte> bytes, std::string_view what) {
   if (!checked_bytes(header.shape, element, size) || size != data.size())
     refuse(fmt::format("of shape ({}) with {} bytes of data", fmt::join(header.shape, ", "), data.size()),
            "as many as the shape needs");
-  NumpyArray array;
-  array.type = std::move(header.type);
-  array.shape = std::move(header.shape);
-  array.bytes.assign(data.begin(), data.end());
-  return array;
-}
-
-std::vector<std::byte> encode_npy(const NumpyArray& array) {
-  const std::size_t element = type_size(array.type);
-  std::size_t size = 0;
-  if (element == 0) fail("write npy", fmt::format("type \"{}\"", array.type), kKnownTypes);
-  if (array.shape.size() > kMaxRank || !checked_bytes(array.shape, element, size) || size != array.bytes.size())
-    fail("write npy", fmt::format("{} bytes for the shape ({})", array.bytes.size(), fmt::join(array.shape, ", ")),
-         "as many as the shape needs");
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", array.type,
-                                   fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
-  constexpr std::size_t kAlign = 64, kBefore = 10;  // data begin at a multiple of 64, as numpy likes it
-  header.append(kAlign - 1 - (kBefore + header.size()) % kAlign, ' ');
-  header += '\n';
-  std::vector<std::byte> out;
-  out.reserve(kBefore + header.size() + array.bytes.size());
-  put(out, kMagic);
-  put(out, {{1, 1}, {0, 1}, {header.size(), 2}});
-  put(out, header);
-  out.insert(out.end(), array.bytes.begin(), array.bytes.end());
-  return out;
+  return {std::move(header.type), std::move(header.shape), {data.begin(), data.end()}};
 }
 
 NpzFile NpzFile::parse(std::vector<std::byte> bytes, std::string_view what) {
@@ -428,37 +373,6 @@ NumpyArray NpzFile::array(const std::string& name) const {
 
 NpzFile read_npz(const std::string& path) {
   return NpzFile::parse(read_bytes(path, kMaxFileBytes), fmt::format("\"{}\"", path));
-}
-
-std::vector<std::byte> encode_npz(const std::map<std::string, NumpyArray>& arrays) {
-  constexpr std::size_t kVersion = 20, kDate = 0x21;  // 1 January 1980: the same arrays, the same bytes
-  constexpr std::size_t kUtf8Names = 0x800;
-  std::vector<std::byte> out, directory;
-  for (const auto& [name, array] : arrays) {
-    const std::vector<std::byte> npy = encode_npy(array);
-    const std::size_t local = out.size(), crc = crc_of(npy);
-    const std::string member = name + ".npy";
-    if (member.size() > 0xffff || local + npy.size() >= 0xffff'0000 || arrays.size() >= 0xffff)
-      fail("write npz", fmt::format("{} arrays, {} bytes up to \"{}\"", arrays.size(), local + npy.size(), name),
-           "less than 4 GiB and 65535 arrays");
-    put(out, {{kLocalHeader, 4}, {kVersion, 2}, {kUtf8Names, 2}, {0, 2}, {0, 2}, {kDate, 2}, {crc, 4}});
-    put(out, {{npy.size(), 4}, {npy.size(), 4}, {member.size(), 2}, {0, 2}});
-    put(out, member);
-    out.insert(out.end(), npy.begin(), npy.end());
-    put(directory, {{kDirectoryEntry, 4}, {kVersion, 2}, {kVersion, 2}, {kUtf8Names, 2}, {0, 2}, {0, 2}, {kDate, 2}});
-    put(directory, {{crc, 4}, {npy.size(), 4}, {npy.size(), 4}, {member.size(), 2}, {0, 2}, {0, 2}});
-    put(directory, {{0, 2}, {0, 2}, {0, 4}, {local, 4}});
-    put(directory, member);
-  }
-  const std::size_t begin = out.size();
-  out.insert(out.end(), directory.begin(), directory.end());
-  put(out, {{kDirectoryEnd, 4}, {0, 2}, {0, 2}, {arrays.size(), 2}, {arrays.size(), 2}});
-  put(out, {{directory.size(), 4}, {begin, 4}, {0, 2}});
-  return out;
-}
-
-void write_npz(const std::string& path, const std::map<std::string, NumpyArray>& arrays) {
-  write_atomically(path, encode_npz(arrays));
 }
 
 }  // namespace espalier

@@ -19,11 +19,6 @@ struct NumpyArray {
   std::vector<std::size_t> shape;  // empty for a single number
   std::vector<std::byte> bytes;
 
-  NumpyArray() = default;
-  NumpyArray(std::vector<std::size_t> shape, std::span<const float> values);
-  NumpyArray(std::vector<std::size_t> shape, std::span<const std::uint8_t> values);
-  NumpyArray(std::vector<std::size_t> shape, std::span<const std::int64_t> values);
-
   std::size_t size() const;  // how many numbers
 
   // The numbers as another type. Those that it cannot hold are an Error: a whole number must be exact; a float64 is
@@ -37,7 +32,6 @@ struct NumpyArray {
 
 // Fortran order, big-endian numbers, texts, objects and records are refused.
 NumpyArray parse_npy(std::span<const std::byte> bytes, std::string_view what);
-std::vector<std::byte> encode_npy(const NumpyArray& array);
 
 // A .npz in memory; an array is unpacked and checked only when it is asked for.
 //   const NpzFile file = read_npz("mnist.npz");
@@ -62,8 +56,5 @@ class NpzFile {
 };
 
 NpzFile read_npz(const std::string& path);
-// Without compression; the same arrays give the same bytes.
-std::vector<std::byte> encode_npz(const std::map<std::string, NumpyArray>& arrays);
-void write_npz(const std::string& path, const std::map<std::string, NumpyArray>& arrays);  // atomic
 
 }  // namespace espalier

@@ -125,14 +125,4 @@ std::string format_pattern(const Pattern& p) {
   return text;
 }
 
-Image image_of(const Pattern& p) {
-  check_pattern(p, "draw pattern");
-  Image image(p.width, p.height);
-  const std::size_t cells = image.rgb.size() / 3;
-  for (std::size_t cell = 0; cell < cells; ++cell)
-    for (std::size_t part = 0; part < 3; ++part)
-      image.rgb[3 * cell + part] = p.bits[p.channels == 1 ? cell : part * cells + cell] ? 255 : 0;
-  return image;
-}
-
 }  // namespace espalier

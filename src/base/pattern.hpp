@@ -38,6 +38,5 @@ Pattern read_pattern(const std::string& path);
 
 // The reverse: 1 or 3 channels.
 std::string format_pattern(const Pattern& pattern);
-Image image_of(const Pattern& pattern);
 
 }  // namespace espalier

@@ -167,14 +167,15 @@ std::vector<double> linear_ticks(double low, double high, int count) {
 std::vector<double> log_ticks(double low, double high, int count) {
   const int first = static_cast<int>(std::floor(std::log10(low))), last = static_cast<int>(std::ceil(std::log10(high)));
   const int stride = std::max(1, (last - first + count - 1) / count);
+  const bool short_range = high < 100 * low;
   std::vector<double> ticks;
   for (int k = first; k <= last; k += stride)
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double tick = factor * power_of_ten(k);
-      const bool wanted = factor == 1.0 || last - first <= 2;
+      const bool wanted = factor == 1.0 || short_range;
       if (wanted && tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9)) ticks.push_back(tick);
     }
-  return ticks;
+  return ticks.size() < 3 && short_range ? linear_ticks(low, high, count) : ticks;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct Series {
   std::vector<double> x, y;  // as many x as y; a value that is not finite breaks the line
 };
 
-//   write_atomically("loss.svg", line_chart({{"soft", epochs, soft}, {"hard", epochs, hard}}, {.title =
+//   write_atomically("loss.svg", line_chart({{"soft", steps, soft}, {"hard", steps, hard}}, {.title =
 //   "Loss"}));
 std::string line_chart(const std::vector<Series>& series, const PlotOptions& options = {});
 
@@ -26,7 +26,7 @@ std::string line_chart(const std::vector<Series>& series, const PlotOptions& opt
 std::string bar_chart(const std::vector<std::pair<std::string, double>>& bars, const PlotOptions& options = {});
 
 // Round numbers that cover [low, high] in about `count` steps; for a log axis powers of ten, or 1 2 5 steps
-// of them when the range is short.
+// of them when the range is short, or those of a plain axis when even these would be one or two.
 std::vector<double> axis_ticks(double low, double high, int count, bool log);
 
 }  // namespace espalier

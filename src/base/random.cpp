@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "espalier/error.hpp"
+
 namespace espalier {
 
 PhiloxBlock philox(PhiloxBlock c, std::array<std::uint32_t, 2> key) {
@@ -18,6 +20,8 @@ PhiloxBlock philox(PhiloxBlock c, std::array<std::uint32_t, 2> key) {
 }
 
 std::uint64_t Random::choice(std::uint64_t element, std::uint64_t n) const {
+  if (n == 0) [[unlikely]]
+    fail("random choice", "0 things to choose from", "1 or more");
   // Lemire's multiply-and-shift; the rejected words are replaced by the other half of the block, and the
   // bias left after both is below 2^-64 for every n that fits in 32 bits.
   const PhiloxBlock b = block(element);

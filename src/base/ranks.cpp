@@ -1,16 +1,15 @@
-#include "base/ranks.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/rank_bytes.hpp"
 #include "espalier/error.hpp"
 
 namespace espalier {
 
 void Ranks::all_gather(std::span<std::byte> all, std::span<const std::size_t> starts) {
   const auto r = static_cast<std::size_t>(rank_);
-  bytes_sent_ += (starts[r + 1] - starts[r]) * static_cast<std::size_t>(size_ - 1);
+  count_sent((starts[r + 1] - starts[r]) * static_cast<std::size_t>(size_ - 1));
   gather(all, starts);
 }
 

@@ -142,68 +142,12 @@ class RleReader {
   RlePattern pattern_;
 };
 
-// Collects runs into lines.
-class RleWriter {
- public:
-  void put(std::size_t run, std::string_view tag) {
-    if (run == 0) return;
-    const std::string item = run == 1 ? std::string(tag) : fmt::format("{}{}", run, tag);
-    constexpr std::size_t kMaxLine = 70;
-    if (line_ + item.size() > kMaxLine) {
-      text_ += '\n';
-      line_ = 0;
-    }
-    text_ += item;
-    line_ += item.size();
-  }
-  std::string finish() {
-    put(1, "!");
-    return text_ + '\n';
-  }
-
- private:
-  std::string text_;
-  std::size_t line_ = 0;
-};
-
-std::string tag_of(std::uint8_t state, bool two_states) {
-  if (two_states) return state ? "o" : "b";
-  if (state == 0) return ".";
-  const int place = state - 1, prefix = place / kLetters;
-  std::string tag(1, static_cast<char>('A' + place % kLetters));
-  return prefix == 0 ? tag : static_cast<char>('p' + prefix - 1) + tag;
-}
-
 }  // namespace
 
 RlePattern parse_rle(std::string_view text, std::string_view what) { return RleReader(text, what).read(); }
 
 RlePattern read_rle(const std::string& path) {
   return parse_rle(read_text(path, kMaxBytes), fmt::format("\"{}\"", path));
-}
-
-std::string format_rle(const RlePattern& p) {
-  const auto height = static_cast<std::size_t>(p.height), width = static_cast<std::size_t>(p.width);
-  if (p.height < 1 || p.width < 1 || p.height > kMaxPatternSide || p.width > kMaxPatternSide ||
-      p.cells.size() != height * width)
-    fail("format RLE", fmt::format("{} cells for {} x {}", p.cells.size(), p.height, p.width),
-         fmt::format("height x width cells, sides of 1 to {}", kMaxPatternSide));
-  const bool two_states = std::all_of(p.cells.begin(), p.cells.end(), [](std::uint8_t state) { return state < 2; });
-  RleWriter writer;
-  std::size_t row_ends = 0;
-  for (std::size_t row = 0; row < height; ++row, ++row_ends) {
-    const auto begin = p.cells.begin() + static_cast<std::ptrdiff_t>(row * width);
-    auto end = begin + static_cast<std::ptrdiff_t>(width);
-    while (end != begin && end[-1] == 0) --end;  // the dead end of a row is left out
-    for (auto at = begin; at != end;) {
-      const auto next = std::find_if(at, end, [&](std::uint8_t state) { return state != *at; });
-      writer.put(std::exchange(row_ends, 0), "$");
-      writer.put(static_cast<std::size_t>(next - at), tag_of(*at, two_states));
-      at = next;
-    }
-  }
-  const std::string rule = p.rule.empty() ? "" : ", rule = " + p.rule;
-  return fmt::format("x = {}, y = {}{}\n", p.width, p.height, rule) + writer.finish();
 }
 
 }  // namespace espalier

@@ -25,7 +25,4 @@ struct RlePattern {
 RlePattern parse_rle(std::string_view text, std::string_view what);
 RlePattern read_rle(const std::string& path);
 
-// The reverse, in lines of at most 70 characters: b and o for two states, . A B ... for more.
-std::string format_rle(const RlePattern& pattern);
-
 }  // namespace espalier

@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "tensors are stored as they lie in memory");
 
-constexpr const char* kSeal = "tensors_hash";
+constexpr const char *kSeal = "seal", *kOldSeal = "tensors_hash";
 constexpr DType kTypes[] = {DType::kF32, DType::kI32, DType::kI64, DType::kU8};
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the original implementation
 constexpr std::size_t kMaxDimensions = 16;
@@ -388,7 +388,23 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, std::st
   return file;
 }
 
-void SafetensorsFile::seal() { metadata[kSeal] = tensors_hash(); }
+namespace {
+
+std::string seal_of(const SafetensorsFile& file) {
+  SafetensorsFile open = file;
+  open.metadata.erase(kSeal);
+  const std::vector<std::byte> bytes = open.serialize();
+  return Hasher().add(bytes.data(), bytes.size()).hex();
+}
+
+}  // namespace
+
+void SafetensorsFile::seal() { metadata[kSeal] = seal_of(*this); }
+
+bool SafetensorsFile::is_sealed() const {
+  const auto seal = metadata.find(kSeal);
+  return seal != metadata.end() && seal->second == seal_of(*this);
+}
 
 std::string SafetensorsFile::tensors_hash() const {
   Hasher hash;
@@ -415,10 +431,11 @@ SafetensorsFile read_safetensors(const std::string& path) {
     tensor = {e.type, std::move(e.shape), std::vector<std::byte>(e.end - e.begin)};
     input.read(tensor.bytes);
   }
-  const auto seal = file.metadata.find(kSeal);
-  if (seal != file.metadata.end() && seal->second != file.tensors_hash())
-    fail("read model", fmt::format("{} with tensors of hash {}", what, file.tensors_hash()),
-         fmt::format("{}, as it was written", seal->second), "the file was changed or damaged");
+  const auto old = file.metadata.find(kOldSeal);
+  if ((file.metadata.contains(kSeal) && !file.is_sealed()) ||
+      (old != file.metadata.end() && old->second != file.tensors_hash()))
+    fail("read model", fmt::format("{}, which does not match its own seal", what), "the file as it was written",
+         "it was changed or damaged");
   return file;
 }
 

@@ -1,6 +1,7 @@
-// Pieces of text files, for readers and their error messages.
+// Pieces of text files, for readers and for messages.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,9 @@ std::string_view take_line(std::string_view& text);
 
 // The place of the first byte that is not part of valid UTF-8; npos when all are.
 std::size_t find_invalid_utf8(std::string_view text);
+
+// "1 step", "2 steps".
+std::string counted(std::uint64_t number, std::string_view what);
 
 // Without blanks and tabs on both sides.
 std::string_view trimmed(std::string_view text);

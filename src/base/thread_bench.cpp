@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/wavefront.hpp"
-#include "bench/bench_makers.hpp"
+#include "bench/bench_case.hpp"
 #include "espalier/thread_pool.hpp"
 
 namespace espalier {

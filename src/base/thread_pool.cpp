@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/cpu_pause.hpp"
+#include "base/clock.hpp"
 #include "espalier/error.hpp"
 
 namespace espalier {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-#include "base/cpu_pause.hpp"
+#include "base/clock.hpp"
 
 namespace espalier {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "bench/bench_makers.hpp"
 #include "espalier/optimizer.hpp"
 
 namespace espalier {

@@ -38,6 +38,16 @@ struct BenchCase {
 
 using BenchList = std::vector<BenchCase>;
 
+// Each room adds its cases to the list.
+void add_thread_bench(BenchList& cases);
+void add_train_bench(BenchList& cases);
+void add_circuit_bench(BenchList& cases);
+void add_graph_bench(BenchList& cases);
+void add_edit_bench(BenchList& cases);
+void add_lattice_bench(BenchList& cases);
+void add_lattice_scaling_bench(BenchList& cases);
+void add_refine_bench(BenchList& cases);
+
 // All cases, in the order of `espalier bench --list`.
 const BenchList& all_bench_cases();
 

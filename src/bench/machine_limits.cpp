@@ -1,11 +1,10 @@
 // Peak rate of fused multiply-adds and bandwidth of memory, with the vector instructions of this machine.
-#include "bench/machine_limits.hpp"
-
 #include <algorithm>
 #include <cstddef>
 
 #include "base/clock.hpp"
-#include "espalier/aligned.hpp"
+#include "bench/bench.hpp"
+#include "espalier/thread_pool.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/machine_limits.cpp"

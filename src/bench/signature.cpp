@@ -4,16 +4,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <sstream>
 
 #include "base/files.hpp"
 #include "bench/signature_hash.hpp"
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
+#include "espalier/lattice_model.hpp"
 #include "espalier/run.hpp"
 #include "espalier/synth.hpp"
-#include "models/dag/table_model.hpp"
-#include "models/lattice/lattice_model.hpp"
+#include "models/lattice/kept_cell.hpp"
+#include "models/lattice/lattice_objective.hpp"
+#include "netlist/cell.hpp"
 #include "runs/checkpoint.hpp"
 #include "synth/external_tool.hpp"
 
@@ -62,6 +66,32 @@ RunConfig parse_options(const std::string& text) {
   return config;
 }
 
+// Pairs of boards in two channels, two steps apart: Life, and cells that move to the left.
+std::unique_ptr<Objective> make_boards(RunConfig& config) {
+  BoardPairs pairs{"pairs", 23, 7, 9, 2, 2, {}, {}};
+  const Random random(1, Purpose::kTrial);
+  std::uint64_t draw = 0;
+  for (int n = 0; n < pairs.count; ++n) {
+    std::array<Board, 2> boards{Board(7, 9, 1), Board(7, 9, 1)};
+    for (std::size_t cell = 0; cell < 63; ++cell)
+      for (Board& board : boards) {
+        board.set(cell / 9, cell % 9, 0, random.coin(draw++));
+        pairs.start.push_back(board.get(cell / 9, cell % 9, 0));
+      }
+    Simulator(life_cell(), 7, 9, {.periodic = false}).run(boards[0], 2);
+    for (std::size_t cell = 0; cell < 63; ++cell) {
+      pairs.target.push_back(boards[0].get(cell / 9, cell % 9, 0));
+      pairs.target.push_back(cell % 9 < 7 && boards[1].get(cell / 9, cell % 9 + 2, 0));
+    }
+  }
+  LatticeOptions options;
+  Fields fields = fields_of(options);
+  for (const Field& field : fields.list()) fields.at(field.name()).set(config.fields().at(field.name()).value());
+  return std::make_unique<LatticeObjective>(options, boards_goal(std::move(pairs), 0.3), config.seed);
+}
+
+std::string model_to_start_from(bool refined, const WorkFolder& folder);
+
 // Tasks that learn from a file read it once, when their objective is made.
 std::unique_ptr<Objective> make_objective(RunConfig config) {
   const WorkFolder folder;
@@ -70,11 +100,25 @@ std::unique_ptr<Objective> make_objective(RunConfig config) {
     write_atomically(path, std::string_view(text));
     config.set(option, path);
   };
+  const auto given = [&](const char* option) {
+    const Field* field = config.fields().find(option);
+    return field ? field->text() : "";
+  };
+  if (config.fields().find("data") && config.fields().find("boundary")) return make_boards(config);
   if (config.fields().find("csv")) {
     give("csv", table_text());
   } else if (config.fields().find("target")) {
-    give("target", kPattern);
+    std::string rows = given("target");
+    std::ranges::replace(rows, '/', '\n');
+    give("target", rows.empty() ? kPattern : rows);
+  } else if (config.fields().find("rule") && given("rule").empty()) {
+    std::string table;
+    const Random random(3, Purpose::kTrial);
+    for (std::uint64_t i = 0; i < 512; ++i) table += random.coin(i) ? '1' : '0';
+    give("table", table);
   }
+  if (const std::string from = given("from"); !from.empty())
+    config.set("from", model_to_start_from(from == "refined", folder));
   return config.make_objective();
 }
 
@@ -131,12 +175,55 @@ void hash_training(Hasher& hash, const std::string& options, const ThreadPool& p
   }
 }
 
+// What `train --from` begins with: weights of a quick training, or a circuit that a search has made of them.
+std::string model_to_start_from(bool refined, const WorkFolder& folder) {
+  Training run("checkerboard-small --epochs 40 --lr 0.3 --refine 2000", calling_thread());
+  run.train(40);
+  std::unique_ptr<Model> model = run.trainer.best_model();
+  if (refined) {
+    const std::unique_ptr<Refinement> search = run.objective->refine(*model, 0, calling_thread());
+    while (search->step(calling_thread())) {
+    }
+    model = search->model(calling_thread());
+  }
+  save_model(folder.file("from"), *model);
+  return folder.file("from");
+}
+
+// Training, then a search such as it is made on the way, and the one at the end.
+void hash_search(Hasher& hash, const std::string& options, const ThreadPool& pool) {
+  Training run(options, pool);
+  run.train(run.trainer.options().steps);
+  const std::unique_ptr<Model> best = run.trainer.best_model();
+  for (const std::uint64_t round : {1, 0}) {
+    const std::unique_ptr<Refinement> search = run.objective->refine(*best, round, pool);
+    while (search->step(pool)) {
+    }
+    const Evaluation evaluation = search->evaluate(pool);
+    hash_number(hash, evaluation.score);
+    hash_number(hash, evaluation.loss);
+    hash_netlist(hash, dynamic_cast<const LatticeModel&>(*search->model(pool)).raw_cell());
+  }
+}
+
+// At such a rate the straight-through end goes back to its best weights.
+void hash_going_back(Hasher& hash, const ThreadPool& pool) {
+  const char* options =
+      "pattern --target ##./.##/#.. --epochs 60 --eval-every 2 --channels 4 --perceive 8,4,2 --update 32x2,16,8,4 "
+      "--steps 4 --lr 0.3 --straight-from 0.3 --start-logit 4 --gumbel-final 0 --until-solved false";
+  hash_training(hash, options, pool);
+  Training run(options, pool);
+  run.train(60);
+  if (run.trainer.state().returns == 0) fail("signature", "no return to the best weights", "one or more", options);
+}
+
 struct Trained {
   const char *name, *options;
 };
 struct TrainedGroup {
   const char *room, *options;  // for all rows
   std::vector<Trained> rows;
+  void (*add_numbers)(Hasher& hash, const std::string& options, const ThreadPool& pool) = hash_training;
 };
 
 const std::vector<TrainedGroup>& trained_groups() {
@@ -179,7 +266,20 @@ const std::vector<TrainedGroup>& trained_groups() {
          "pattern --epochs 30 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 3 --fire-rate 0.6"},
         {"pattern-seed",
          "pattern --epochs 30 --lr 0.3 --channels 5 --kernels 3 --update 40,20,10,5 --steps 5 --seed-row 4 "
-         "--seed-column 3 --boundary periodic"}}},
+         "--seed-column 3 --boundary periodic"},
+        {"rule", "rule --rule B36/S23 --epochs 50 --batch 7 --lr 0.3"},
+        {"rule-table", "rule --epochs 30 --lr 0.3"},
+        {"boards", "boards --epochs 30 --lr 0.3 --channels 4 --kernels 4 --steps 2 --update 64x2,32,16,8,4 --batch 5"},
+        {"from", "checkerboard-small --from trained --epochs 40 --lr 0.2"},
+        {"from-refined", "checkerboard-small --from refined --epochs 40 --lr 0.2"}}},
+      {"search",
+       "",
+       {{"picture",
+         "pattern --target ##./.##/#.. --epochs 4 --eval-every 2 --channels 4 --perceive 8,4,2 --update 32x2,16,8,4 "
+         "--steps 4 --refine 20000"},
+        {"checkerboard", "checkerboard-small --epochs 30 --lr 0.3 --refine 5000"},
+        {"life", "life --epochs 20 --lr 0.3 --refine 20000"}},
+       hash_search},
       {"train",
        "checkerboard-small --epochs 40 --eval-every 15 --steps 5 --lr 0.2",
        {{"adamw", "--beta1 0.8 --beta2 0.9 --epsilon 1e-5 --weight-decay 0.1 --clip-value 0"},
@@ -304,6 +404,14 @@ void hash_circuits(Hasher& hash, const ThreadPool& pool) {
   }
 }
 
+// What is built around a cell so that its picture stays, heals, or needs no common step.
+void hash_kept(Hasher& hash, const ThreadPool&) {
+  Netlist cell = empty_cell(1);
+  cell.add_output("next0", cell.add_gate(Gate::kXor, 1, 3));
+  for (const Keep keep : {Keep::kPersist, Keep::kHeal, Keep::kAsync})
+    hash_netlist(hash, kept_cell(cell, {keep, 3, 5, 5, 2, 2}, 0));
+}
+
 void hash_all_wirings(Hasher& hash, const ThreadPool&) {
   const Random random(1, Purpose::kWiring);
   hash_wirings(hash, {moore_wiring(random), unique_wiring(40, 20, random), unique_wiring(40, 300, random),
@@ -329,13 +437,15 @@ std::string signature(const ThreadPool& pool, const SignatureWatcher& watcher) {
   for (const TrainedGroup& group : trained_groups())
     for (const Trained& row : group.rows)
       add(fmt::format("{}/{}", group.room, row.name), [&](Hasher& hash, const ThreadPool& p) {
-        hash_training(hash, fmt::format("{} {}", group.options, row.options), p);
+        group.add_numbers(hash, fmt::format("{} {}", group.options, row.options), p);
       });
   for (const SignatureCase& c : graph_signature_cases()) add(c.name, c.add_numbers);
   add("hard/rollout", hash_hard_rollouts);
   add("hard/steppers", hash_steppers);
   add("hard/trials", hash_trials);
   add("hard/circuit", hash_circuits);
+  add("hard/kept", hash_kept);
+  add("lattice/goes-back", hash_going_back);
   return all.hex();
 }
 

@@ -10,10 +10,11 @@ namespace espalier {
 namespace {
 
 // A few steps towards random targets. The gradients of three batches, one of them of several blocks, add up for a step.
-void train_dag(Hasher& hash, DagNN& network, const ThreadPool& pool) {
+void train_dag(Hasher& hash, DagNN& network, const ThreadPool& pool,
+               std::array<std::size_t, 3> batches = {1, 37, 150}) {
   for (std::uint32_t step = 0; step < 3; ++step) {
     network.zero_grad(pool);
-    for (const std::size_t batch : {1, 37, 150}) {
+    for (const std::size_t batch : batches) {
       const auto y = network.forward(numbers(batch * network.num_inputs(), step), batch, pool);
       hash_floats(hash, y);
       AlignedVector<float> dy = numbers(y.size(), step + 100);
@@ -67,6 +68,13 @@ void hash_wild_dag(Hasher& hash, const ThreadPool& pool) {
         network.add_edge(u, v, random.normal(1000 * v + 500 + k));
     }
   train_dag(hash, network, pool);
+}
+
+// Four slots of gradients and more, which are summed in a tree.
+void hash_large_batches(Hasher& hash, const ThreadPool& pool) {
+  const std::size_t sizes[] = {7, 19, 11, 4};
+  DagNN network = DagNN::layered(sizes, {0.6, Activation::kTanh, Activation::kLinear, false, 5});
+  train_dag(hash, network, pool, {193, 300, 700});
 }
 
 void hash_embedding(Hasher& hash, const ThreadPool& pool) {
@@ -155,6 +163,7 @@ std::vector<SignatureCase> graph_signature_cases() {
                        [=](Hasher& hash, const ThreadPool& pool) { hash_dag(hash, activation, scaled, pool); }});
     }
   cases.push_back({"dag/wild", hash_wild_dag});
+  cases.push_back({"dag/large-batches", hash_large_batches});
   cases.push_back({"graph/embedding", hash_embedding});
   for (const char* name : {"mean", "sum", "max"})
     for (const bool norm : {false, true})

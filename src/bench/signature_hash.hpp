@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/hash.hpp"
-#include "espalier/aligned.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/logic_automaton.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier {
 

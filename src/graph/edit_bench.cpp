@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/hash.hpp"
-#include "bench/bench_makers.hpp"
+#include "bench/bench_case.hpp"
 #include "espalier/graph.hpp"
 #include "graph/edit_reference.hpp"
 #include "graph/random_molecule.hpp"
@@ -60,11 +60,13 @@ BenchBody prepare_bounds() {
 }  // namespace
 
 void add_edit_bench(BenchList& cases) {
-  cases.push_back({"graph/ged-molecules", "pairs/s", 100, 0, 0, [] { return prepare_exact(100, 10, 14); },
+  cases.push_back({"graph/edit-12", "pairs/s", 100, 0, 0, [] { return prepare_exact(100, 12, 12); },
+                   [] { return prepare_exact_reference(5, 12, 12); }});
+  cases.push_back({"graph/edit-molecules", "pairs/s", 100, 0, 0, [] { return prepare_exact(100, 10, 14); },
                    [] { return prepare_exact_reference(5, 10, 14); }});
-  cases.push_back({"graph/ged-batch-10000", "pairs/s", 10'000, 0, 0, [] { return prepare_exact(10'000, 5, 7); },
+  cases.push_back({"graph/edit-batch-10000", "pairs/s", 10'000, 0, 0, [] { return prepare_exact(10'000, 5, 7); },
                    [] { return prepare_exact_reference(100, 5, 7); }});
-  cases.push_back({"graph/ged-bounds-1000", "pairs/s", 1, 0, 0, prepare_bounds});
+  cases.push_back({"graph/edit-bounds-1000", "pairs/s", 1, 0, 0, prepare_bounds});
 }
 
 }  // namespace espalier

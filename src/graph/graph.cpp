@@ -56,7 +56,16 @@ Activation activation_named(std::string_view name) {
   fail("activation", fmt::format("\"{}\"", name), "linear, relu, leaky-relu, sigmoid or tanh");
 }
 
-std::string_view name_of(Activation activation) { return kActivationNames[static_cast<int>(activation)]; }
+std::string_view name_of(Activation activation) {
+  const auto place = static_cast<std::size_t>(activation);
+  if (place >= std::size(kActivationNames))
+    fail("activation", fmt::format("number {}", place), fmt::format("below {}", std::size(kActivationNames)));
+  return kActivationNames[place];
+}
+
+void Graph::refuse_node(std::size_t node) const {
+  fail("graph", fmt::format("node {}", node), fmt::format("a node below {}", num_nodes()));
+}
 
 Graph::Graph(std::size_t nodes, std::span<const Edge> edges, Repeats repeats) {
   if (nodes > kMaxCount || edges.size() > kMaxCount)

@@ -114,7 +114,11 @@ LabelledGraph graph_from_json(std::string_view text, const std::string& what) {
 std::string graph_to_json(const LabelledGraph& graph) {
   Json edges = Json::array();
   for (const LabelledEdge& e : graph.edges) edges.push_back({e.from, e.to, e.label});
-  return Json{{"directed", graph.directed}, {"nodes", graph.labels}, {"edges", edges}}.dump();
+  try {
+    return Json{{"directed", graph.directed}, {"nodes", graph.labels}, {"edges", edges}}.dump();
+  } catch (const Json::exception&) {
+    fail("graph to JSON", "a label that is not UTF-8", "labels in UTF-8");
+  }
 }
 
 }  // namespace espalier

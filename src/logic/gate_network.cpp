@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/arrays.hpp"
 #include "espalier/error.hpp"
 #include "logic/choice_kernels.hpp"
-#include "logic/finite.hpp"
 #include "logic/gate_kernels.hpp"
 #include "logic/harden.hpp"
 
@@ -51,6 +51,13 @@ inline void check_rows(std::string_view op, const char* what, std::span<const fl
     refuse_rows(op, what, rows.size(), count, lanes);
 }
 
+// Coefficients and their gradients, four to a gate: a part of them may begin at any gate.
+inline void check_fours(std::string_view op, const char* what, std::span<const float> fours, std::size_t gates) {
+  constexpr std::size_t kBytes = 4 * sizeof(float);
+  if (fours.size() < 4 * gates || reinterpret_cast<std::uintptr_t>(fours.data()) % kBytes) [[unlikely]]
+    refuse_rows(op, what, fours.size(), gates, 4);
+}
+
 void check_logits(std::string_view op, std::span<const float> logits, int gates) {
   if (logits.size() != static_cast<std::size_t>(gates) * kGates)
     fail(op, fmt::format("{} logits", logits.size()),
@@ -85,6 +92,7 @@ GateNetwork::GateNetwork(std::string name, std::vector<Wiring> layers, int copie
 }
 
 void GateNetwork::add_parameters(Parameters& parameters, float start_logit) const {
+  if (!std::isfinite(start_logit)) fail(name_, fmt::format("a start logit of {}", start_logit), "a finite number");
   const auto extent = [](int n) { return static_cast<std::size_t>(n); };
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     std::vector<std::size_t> shape{extent(layers_[l].outputs()), extent(kGates)};
@@ -114,9 +122,10 @@ std::ptrdiff_t GateNetwork::first_of_copy(int copy, int lanes) const {
 void GateNetwork::forward(std::span<const float> coefficients, int lanes, std::span<const float> in,
                           std::span<float> values, int copy) const {
   const std::ptrdiff_t first = first_of_copy(copy, lanes);
-  check_rows(name_, "coefficients", coefficients, gates(), 4);
+  check_fours(name_, "coefficients", coefficients, gates());
   check_rows(name_, "inputs", in, inputs(), lanes);
   check_rows(name_, "values", values, gates_per_copy_, lanes);
+  refuse_overlap(name_, values, {coefficients, in});
   const float *c = coefficients.data() + first, *from = in.data();
   float* to = values.data();
   for (const LayerPlan& plan : *plans_) {
@@ -131,9 +140,10 @@ std::span<const float> GateNetwork::forward_outputs(std::span<const float> coeff
                                                     std::span<const float> in, std::span<float> scratch,
                                                     int copy) const {
   const std::ptrdiff_t first = first_of_copy(copy, lanes);
-  check_rows(name_, "coefficients", coefficients, gates(), 4);
+  check_fours(name_, "coefficients", coefficients, gates());
   check_rows(name_, "inputs", in, inputs(), lanes);
   check_rows(name_, "scratch", scratch, scratch_rows_, lanes);
+  refuse_overlap(name_, scratch, {coefficients, in});
   const float *c = coefficients.data() + first, *from = in.data();
   float* places[2] = {scratch.data(), scratch.data() + std::ptrdiff_t{widest_} * lanes};
   for (std::size_t l = 0; l < plans_->size(); ++l) {
@@ -148,6 +158,7 @@ std::span<const float> GateNetwork::forward_outputs(std::span<const float> coeff
 void GateNetwork::backward(std::span<const float> coefficients, int lanes, std::span<float> in, std::span<float> values,
                            std::span<float> scratch, std::span<float> dc, int copy) const {
   check_rows(name_, "inputs", in, inputs(), lanes);
+  refuse_overlap(name_, in, {coefficients, values, scratch, dc});
   const std::ptrdiff_t first = backward_to_first_layer(coefficients, lanes, values, scratch, dc, copy);
   gate_layer_backward(plans_->front(), coefficients.data() + first, lanes, in.data(), values.data(), scratch.data(),
                       dc.data() + first);
@@ -158,6 +169,8 @@ void GateNetwork::backward_adding(std::span<const float> coefficients, int lanes
                                   std::span<float> dc, int copy) const {
   check_rows(name_, "inputs", in, inputs(), lanes);
   check_rows(name_, "gradients of inputs", din, inputs(), lanes);
+  refuse_overlap(name_, din, {coefficients, in, values, scratch, dc});
+  refuse_overlap(name_, in, {values, scratch, dc});
   const std::ptrdiff_t first = backward_to_first_layer(coefficients, lanes, values, scratch, dc, copy);
   gate_layer_backward_adding(plans_->front(), coefficients.data() + first, lanes, in.data(), values.data(), din.data(),
                              dc.data() + first);
@@ -167,10 +180,13 @@ std::ptrdiff_t GateNetwork::backward_to_first_layer(std::span<const float> coeff
                                                     std::span<float> values, std::span<float> scratch,
                                                     std::span<float> dc, int copy) const {
   const std::ptrdiff_t first = first_of_copy(copy, lanes);
-  check_rows(name_, "coefficients", coefficients, gates(), 4);
+  check_fours(name_, "coefficients", coefficients, gates());
   check_rows(name_, "values", values, gates_per_copy_, lanes);
   check_rows(name_, "scratch", scratch, scratch_rows_, lanes);
-  check_rows(name_, "gradients of coefficients", dc, gates(), 4);
+  check_fours(name_, "gradients of coefficients", dc, gates());
+  refuse_overlap(name_, coefficients, {values, scratch, dc});
+  refuse_overlap(name_, values, {scratch, dc});
+  refuse_overlap(name_, scratch, {dc});
   std::ptrdiff_t gate = gates_per_copy_;
   for (std::size_t l = plans_->size(); l-- > 1;) {
     const LayerPlan& plan = (*plans_)[l];
@@ -185,7 +201,7 @@ std::ptrdiff_t GateNetwork::backward_to_first_layer(std::span<const float> coeff
 std::vector<Net> GateNetwork::harden(std::span<const float> logits, Netlist& netlist, std::span<const Net> inputs,
                                      int copy) const {
   check_logits(name_, logits, gates());
-  if (!all_finite(logits)) fail(name_, "a logit that is no finite number", "trained logits");
+  if (!all_finite(logits)) fail(name_, "a logit that is not finite", "trained logits");
   if (copy < 0 || copy >= copies_) fail(name_, fmt::format("copy {}", copy), fmt::format("0 to {}", copies_ - 1));
   if (inputs.size() != static_cast<std::size_t>(this->inputs()))
     fail(name_, fmt::format("{} nets", inputs.size()), fmt::format("{}, one for each input", this->inputs()));
@@ -208,6 +224,8 @@ SoftGates::SoftGates(const GateNetwork& first, const GateNetwork& second) : Soft
 
 void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
   check_logits("soft gates", logits, gates());
+  if (!all_finite(logits))
+    fail("soft gates", "a logit that is no finite number", "numbers", "if training made it, lower the learning rate");
   if (!(choice.temperature > 0) || !std::isfinite(choice.temperature))
     fail("soft gates", fmt::format("a temperature of {}", choice.temperature), "a number above 0");
   if (!(choice.gumbel_scale >= 0) || !std::isfinite(choice.gumbel_scale))
@@ -234,6 +252,7 @@ void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, co
   check_logits("soft gates", dlogits, gates());
   if (dc.size() != c_.size())
     fail("soft gates", fmt::format("{} gradients of coefficients", dc.size()), fmt::format("{}", c_.size()));
+  refuse_overlap("soft gates", dlogits, {dc});
   pool.for_chunks(order_.size(), kGateChunk, kBackwardNs, [&](Chunk chunk) {
     gate_softmax_backward(static_cast<int>(chunk.end - chunk.begin), &p_[chunk.begin * kGates], &dc[chunk.begin * 4],
                           &order_[chunk.begin], inverse_temperature_, dlogits.data());
@@ -242,6 +261,9 @@ void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, co
 
 void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, AlignedVector<float>& noisy,
                       const ThreadPool& pool) {
+  if (!std::isfinite(choice.gumbel_scale))
+    fail("gumbel noise", fmt::format("a scale of {}", choice.gumbel_scale), "a finite number");
+  refuse_overlap("gumbel noise", noisy, {logits});
   noisy.resize((logits.size() + kNoiseGroup - 1) / kNoiseGroup * kNoiseGroup);
   pool.for_chunks(noisy.size() / kNoiseGroup, kGateChunk / 2, 2 * kGumbelNs, [&](Chunk chunk) {
     gumbel_noise(choice.seed, choice.step, static_cast<std::uint32_t>(chunk.begin),
@@ -263,9 +285,11 @@ std::vector<Gate> likeliest_gates(std::span<const float> logits) {
 
 GateCounts count_gates(std::span<const float> logits) {
   if (logits.size() % kGates) fail("count gates", fmt::format("{} logits", logits.size()), "sixteen per gate");
+  if (!all_finite(logits)) fail("count gates", "a logit that is no finite number", "trained logits");
   GateCounts counts;
   for (const Gate gate : likeliest_gates(logits)) {
     ++counts.raw;
+    counts.constants += is_constant(gate);
     counts.active += !is_wire(gate) && !is_constant(gate);
     ++counts.histogram[static_cast<int>(gate)];
   }
@@ -275,6 +299,7 @@ GateCounts count_gates(std::span<const float> logits) {
 double mean_entropy(std::span<const float> logits) {
   if (logits.empty() || logits.size() % kGates)
     fail("entropy", fmt::format("{} logits", logits.size()), "sixteen per gate");
+  if (!all_finite(logits)) fail("entropy", "a logit that is no finite number", "trained logits");
   const auto gates = static_cast<int>(logits.size() / kGates);
   return gate_entropies(gates, logits.data()) / gates / std::numbers::ln2;
 }

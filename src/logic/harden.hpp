@@ -1,7 +1,6 @@
 // Hardening: every gate becomes the one with its largest logit.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

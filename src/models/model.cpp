@@ -3,20 +3,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
-#include <filesystem>
 
+#include "base/files.hpp"
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
-#include "models/dag/table_model.hpp"
-#include "models/lattice/lattice_model.hpp"
-#include "models/message/rewrite_model.hpp"
+#include "espalier/lattice_model.hpp"
+#include "espalier/message_passing.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr const char *kFormat = "espalier model 2", *kFormat1 = "espalier model 1";
-constexpr const char* kRefinedFormat =
-    "espalier model 3";  // refined automata, which older versions would take for others
+// 1 named no kind; 3 are refined automata, which older versions would take for others.
+constexpr int kFirstFormat = 1, kLastFormat = 3;
+std::string format_name(int format) { return fmt::format("espalier model {}", format); }
 
 // What the keys of a model itself begin with; all others are notes.
 bool is_note(const std::string& key) {
@@ -39,11 +40,9 @@ SafetensorsFile model_file(const Model& model, const ModelNotes& notes) {
   const Parameters& p = model.parameters();
   for (std::size_t i = 0; i < p.tensors().size(); ++i) file.add(p.tensors()[i].name, p.tensors()[i].shape, p.values(i));
   for (const auto& [key, value] : notes) file.metadata[key] = value;
-  file.metadata["format"] = kFormat;
+  file.metadata["format"] = format_name(model.format());
   file.metadata["kind"] = model.kind();
   model.describe(file);
-  if (const auto* lattice = dynamic_cast<const LatticeModel*>(&model); lattice && lattice->is_refined())
-    file.metadata["format"] = kRefinedFormat;
   file.seal();
   return file;
 }
@@ -53,22 +52,33 @@ void save_model(const std::string& path, const Model& model, const ModelNotes& n
 }
 
 LoadedModel load_model(const std::string& given) {
-  const std::string path = std::filesystem::is_directory(given) ? given + "/model.safetensors" : given;
+  const std::string path = file_in(given, "model.safetensors");
   for (const char* circuit : {".blif", ".aag", ".aig", ".v", ".json"})
     if (path.ends_with(circuit))
       fail("load model", fmt::format("{}, a circuit by its name", path), "a trained model or the folder of its run");
   return load_model(read_safetensors(path), path);
 }
 
+LoadedCircuit load_circuit(const std::string& path) {
+  const std::string file = file_in(path, "model.safetensors"), bytes = read_text(file);
+  // Eight bytes of length, then a JSON object: no netlist begins like that.
+  if (bytes.size() < 9 || bytes[7] != 0 || bytes[8] != '{') return {import_circuit(bytes, file)};
+  const std::shared_ptr<const Model> any =
+      load_model(SafetensorsFile::parse(std::as_bytes(std::span(bytes.data(), bytes.size())), file), file).model;
+  auto model = std::dynamic_pointer_cast<const LatticeModel>(any);
+  if (!model) fail("circuit", file + ", a " + any->kind(), "a logic automaton or a netlist");
+  return {model->raw_cell(), model};
+}
+
 LoadedModel load_model(const SafetensorsFile& file, const std::string& name) {
+  std::vector<std::string> known;
+  for (int format = kFirstFormat; format <= kLastFormat; ++format) known.push_back(format_name(format));
   const auto format = file.metadata.find("format");
-  if (format == file.metadata.end() ||
-      (format->second != kFormat && format->second != kFormat1 && format->second != kRefinedFormat))
+  if (format == file.metadata.end() || std::ranges::find(known, format->second) == known.end())
     fail("load model",
          format == file.metadata.end() ? fmt::format("{}, which names no format", name)
                                        : fmt::format("{} of format \"{}\"", name, format->second),
-         fmt::format("\"{}\", \"{}\" or \"{}\"", kFormat1, kFormat, kRefinedFormat),
-         "is it a model, and of a version this one knows?");
+         fmt::format("one of \"{}\"", fmt::join(known, "\", \"")), "is it a model, and of a version this one knows?");
   LoadedModel loaded;
   for (const auto& [key, value] : file.metadata)
     if (is_note(key)) loaded.notes[key] = value;

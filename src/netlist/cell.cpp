@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
 #include "espalier/error.hpp"
 
 namespace espalier {
@@ -46,17 +44,6 @@ Netlist life_cell() {
   const Net two_or_three = n.add_gate(Gate::kAAndNotB, one_two, twos.high);
   const Net odd_or_alive = n.add_gate(Gate::kOr, ones.low, 4);
   n.add_output("next0", n.add_gate(Gate::kAnd, two_or_three, odd_or_alive));
-  return n;
-}
-
-Netlist parity_cell(int channels) {
-  Netlist n = empty_cell(channels);
-  n.name = "parity";
-  std::vector<Net> next;
-  for (int c = 0; c < channels; ++c)
-    next.push_back(n.add_gate(Gate::kXnor, patch_net(c % kPatch, c, channels),
-                              patch_net((c + 3) % kPatch, (c + 1) % channels, channels)));
-  for (int c = 0; c < channels; ++c) n.add_output(fmt::format("next{}", c), next[static_cast<std::size_t>(c)]);
   return n;
 }
 

@@ -18,7 +18,5 @@ int cell_channels(const Netlist& netlist);
 
 // Conway's rule on one channel, written by hand: an oracle, a bench and an example.
 Netlist life_cell();
-// Every channel XNOR of one neighbour of its own and one of the next channel: a small rule for tests.
-Netlist parity_cell(int channels);
 
 }  // namespace espalier

@@ -8,6 +8,10 @@
 
 namespace espalier {
 
+void Netlist::refuse_net(Net net) const {
+  fail("netlist", fmt::format("net {} as that of a gate", net), fmt::format("{} to {}", inputs.size(), nets()));
+}
+
 Net Netlist::add_input(std::string input_name) {
   if (!gates.empty())
     fail("netlist", fmt::format("input {} after a gate", inputs.size()), "all inputs before the first gate");

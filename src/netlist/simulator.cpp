@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/ranks.hpp"
+#include "base/rank_bytes.hpp"
 #include "base/scratch.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"

@@ -10,6 +10,7 @@
 #include "base/hash.hpp"
 #include "base/json.hpp"
 #include "espalier/error.hpp"
+#include "espalier/model.hpp"
 
 namespace espalier {
 namespace {
@@ -17,8 +18,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kFormat = "espalier checkpoint 2";
-constexpr const char* kSeal = "seal";
 constexpr const char *kState = "state/", *kBestState = "best_state/";  // before the names of the objective's tensors
+constexpr const char* kRefined = "refined/";                           // and of the refined model's
 
 // JSON knows no infinity and no NaN; a resumed run must compare with them all the same.
 Json number(double value) {
@@ -50,14 +51,6 @@ Evaluation evaluation_from(const Json& j) {
   return e;
 }
 
-// Over the whole content: every tensor with its name and shape, and all metadata but the seal itself.
-std::string seal_of(const SafetensorsFile& file) {
-  SafetensorsFile open = file;
-  open.metadata.erase(kSeal);
-  const std::vector<std::byte> bytes = open.serialize();
-  return Hasher().add(bytes.data(), bytes.size()).hex();
-}
-
 void add_state(SafetensorsFile& file, const std::string& prefix, const SafetensorsFile& state) {
   for (const auto& [name, tensor] : state.tensors) file.tensors[prefix + name] = tensor;
   for (const auto& [key, value] : state.metadata) file.metadata[prefix + key] = value;
@@ -78,7 +71,7 @@ std::vector<float> values_of(const SafetensorsFile& file, const std::string& nam
     fail("restore checkpoint", fmt::format("{} values in \"{}\"", values.size(), name), fmt::format("{}", count),
          "the checkpoint belongs to another model or configuration");
   if (finite && !std::ranges::all_of(values, [](float v) { return std::isfinite(v); }))
-    fail("restore checkpoint", fmt::format("values in \"{}\" that are no finite numbers", name), "weights");
+    fail("restore checkpoint", fmt::format("values in \"{}\" that are not finite", name), "weights");
   return values;
 }
 
@@ -86,7 +79,7 @@ void check_notes(const SafetensorsFile& file, const CheckpointNotes& expected) {
   if (file.meta("format") != kFormat)
     fail("restore checkpoint", fmt::format("format \"{}\"", file.meta("format")), fmt::format("\"{}\"", kFormat),
          "a run of another version cannot go on; start it anew");
-  if (file.meta(kSeal) != seal_of(file))
+  if (!file.is_sealed())
     fail("restore checkpoint", "a file that does not match its own seal", "an unchanged one", "the file is damaged");
   if (file.meta("config_hash") != expected.config_hash)
     fail("resume", "a checkpoint that was made with another config.json", "one made with this config",
@@ -112,7 +105,8 @@ InputHashes hash_inputs(const std::vector<std::string>& files) {
   return hashes;
 }
 
-SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes) {
+SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes,
+                                const std::optional<RefinedModel>& refined) {
   SafetensorsFile file;
   const TrainState& s = trainer.state();
   const Parameters& p = trainer.objective().parameters();
@@ -123,6 +117,7 @@ SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes) 
   flat("best_weights", s.best_values);
   add_state(file, kState, trainer.objective().state());
   add_state(file, kBestState, s.best_state);
+  if (refined) add_state(file, kRefined, refined->file);
   const Json state = {{"step", s.step},
                       {"optimizer_steps", trainer.optimizer().steps()},
                       {"loss", number(s.loss)},
@@ -135,16 +130,17 @@ SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes) 
                       {"returns", s.returns},
                       {"searched_step", s.searched_step},
                       {"seconds", number(s.seconds)},
+                      {"refined", refined ? to_json(refined->evaluation) : Json()},
                       {"finished", notes.finished}};
   file.metadata["format"] = kFormat;
   file.metadata["state"] = state.dump();
   file.metadata["config_hash"] = notes.config_hash;
   file.metadata["inputs"] = Json(notes.inputs).dump(-1, ' ', false, Json::error_handler_t::replace);
-  file.metadata[kSeal] = seal_of(file);
+  file.seal();
   return file;
 }
 
-bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const CheckpointNotes& expected) {
+Restored restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const CheckpointNotes& expected) {
   Parameters& p = trainer.objective().parameters();
   Optimizer& optimizer = trainer.optimizer();
   try {
@@ -163,7 +159,13 @@ bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const Che
     if (state.contains("returns")) s.returns = count_from(state, "returns");  // not in older ones
     if (state.contains("searched_step")) s.searched_step = count_from(state, "searched_step");
     s.seconds = number_from(state.at("seconds"));
-    const bool finished = state.at("finished");
+    Restored restored;
+    restored.finished = state.at("finished");
+    restored.tells_refined = state.contains("refined");
+    if (restored.tells_refined && !state["refined"].is_null()) {
+      restored.refined = {evaluation_from(state["refined"]), state_from(file, kRefined)};
+      load_model(restored.refined->file, "the refined model of a checkpoint");  // can be used
+    }
     if (s.best_step > s.step || s.evaluated_step > s.step || s.searched_step > s.step || optimizer_steps != s.step ||
         !(s.seconds >= 0))
       fail("restore checkpoint", "counters that contradict each other", "what this library writes");
@@ -180,7 +182,7 @@ bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const Che
     std::ranges::copy(second, optimizer.second_moment().begin());
     optimizer.set_steps(optimizer_steps);
     trainer.state() = std::move(s);
-    return finished;
+    return restored;
   } catch (const Json::exception&) {
     fail("restore checkpoint", "a state with missing or wrong entries", "what this library writes");
   }

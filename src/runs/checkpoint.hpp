@@ -1,6 +1,7 @@
 // A training session frozen in one safetensors file, sealed as a whole: a file with any bit changed is refused.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,11 +22,25 @@ struct CheckpointNotes {
   InputHashes inputs = {};
 };
 
-// Weights, best weights, optimizer moments, the objective's state, counters.
-SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes);
+// What a search over circuits has found: the file of its model. It is part of the session, as later searches go on from
+// it.
+struct RefinedModel {
+  Evaluation evaluation;
+  SafetensorsFile file;
+};
+
+// Weights, best weights, optimizer moments, the objective's state, counters, and the refined model when there is one.
+SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes,
+                                const std::optional<RefinedModel>& refined = {});
+
+struct Restored {
+  bool finished = false;
+  std::optional<RefinedModel> refined;
+  bool tells_refined = true;  // whether there is one; older versions kept it in the folder's model alone
+};
 
 // Puts everything back, or throws an Error and changes nothing: when the file is damaged, of another model, made with
-// other settings or from other data than `expected` says. Returns whether the run had finished.
-bool restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const CheckpointNotes& expected);
+// other settings or from other data than `expected` says.
+Restored restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const CheckpointNotes& expected);
 
 }  // namespace espalier

@@ -11,17 +11,19 @@
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
-#include "base/ranks.hpp"
 #include "espalier/error.hpp"
+#include "espalier/lattice_model.hpp"
 #include "espalier/random.hpp"
+#include "espalier/ranks.hpp"
 #include "runs/run_folder.hpp"
 #include "runs/seed_ranks.hpp"
 #include "runs/session.hpp"
+#include "tasks/registry.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr double kTellSeconds = 0.05;      // between two steps of a seed that rank 0 hears of
+constexpr double kReportSeconds = 0.05;    // between two steps of a seed that rank 0 hears of
 constexpr const char* kBeaten = "beaten";  // stopped because a lower seed has solved the task
 
 // Whether `a` is the better one of two seeds that have ended.
@@ -61,7 +63,7 @@ struct Run::State {
   RunControl control;
   std::unique_ptr<Objective> first;  // of the first seed, made to see that the task can be done
   std::vector<RunListener> listeners;
-  std::vector<std::unique_ptr<Model>> models;  // the best of every seed
+  std::vector<std::unique_ptr<Model>> models;  // of seeds that could still win
   std::size_t winner = 0;
 
   // While training:
@@ -83,13 +85,13 @@ struct Run::State {
     if (!client) return;
     const double now = seconds_now();
     const bool small = event.kind == RunEvent::Kind::kStep || event.kind == RunEvent::Kind::kSearch;
-    if (small && now - told_at < kTellSeconds) return;
+    if (small && now - told_at < kReportSeconds) return;
     told_at = now;
-    heed(client->tell(index, event));
+    follow(client->tell(index, event));
   }
-  void heed(const SeedNews& news) {
-    note_solved(news.lowest_solved);
-    if (news.stop && !control.stopped()) control.stop();
+  void follow(const SeedStatus& status) {
+    note_solved(status.lowest_solved);
+    if (status.stop && !control.stopped()) control.stop();
   }
   std::size_t stride() const { return options.ranks ? static_cast<std::size_t>(options.ranks->size()) : 1; }
 
@@ -103,9 +105,8 @@ struct Run::State {
     if (!folder) return nullptr;
     if (!several() && own.seed == config.seed) return std::make_unique<RunFolder>(*folder);
     const std::string path = RunFolder::seed_folder(folder->path(), own.seed);
-    if (!RunFolder::holds_run(path))
-      return std::make_unique<RunFolder>(RunFolder::create(path, own.text(), true, RunFolder::Lock::kNone));
-    RunFolder old = RunFolder::open(path, RunFolder::Lock::kNone);
+    if (!RunFolder::holds_run(path)) return std::make_unique<RunFolder>(RunFolder::create(path, own.text(), true));
+    RunFolder old = RunFolder::open(path);
     if (old.config() != own.text()) {
       RunConfig before = RunConfig::parse(old.config(), old.file("config.json"), all_tasks());
       before.train.steps = own.train.steps;
@@ -132,7 +133,7 @@ struct Run::State {
       }
       work_done += own.train.steps + session.trainer().objective().refine_work(own.train.steps);
       const auto go_on = [&](const Trainer& trainer) {
-        if (client && seconds_now() - told_at > kTellSeconds)  // also where a search takes no steps
+        if (client && seconds_now() - told_at > kReportSeconds)  // also where a search takes no steps
           emit_own(index,
                    {.kind = RunEvent::Kind::kStep, .seed = row.seed, .trainer = &trainer, .state = &trainer.state()},
                    told_at);
@@ -155,7 +156,8 @@ struct Run::State {
 
   void hand_over(std::size_t index) {
     try {
-      heed(client->end(index, report.seeds[index], models[index].get()));
+      follow(client->end(index, report.seeds[index], models[index].get()));
+      models[index].reset();
     } catch (const std::exception& error) {  // rank 0 cannot take it: without this seed there is no result
       options.ranks->give_up(options.ranks->rank(), fmt::format("could not hand over a seed: {}", error.what()));
     }
@@ -170,7 +172,8 @@ struct Run::State {
   void finish(std::size_t index, const Session& session, const std::string& outcome, bool ended, ThreadPool& pool) {
     SeedReport& row = report.seeds[index];
     std::unique_ptr<Model> best;
-    if (session.trainer().state().evaluated) best = session.best_model();
+    if (session.trainer().state().evaluated) best = session.best_model().model;
+    if (auto* lattice = dynamic_cast<LatticeModel*>(best.get())) lattice->set_task(config.task);
     Facts facts;
     if (best && ended) facts = session.trainer().objective().report(*best, pool);
     const std::lock_guard lock(mutex);
@@ -179,7 +182,19 @@ struct Run::State {
     row.outcome = outcome;
     row.weights_hash = session.trainer().objective().parameters().hash();
     row.facts = std::move(facts);
-    models[index] = std::move(best);
+    keep(index, std::move(best));
+  }
+
+  // Under the mutex. Only the best of those that have ended can win: of hundreds of seeds the others would fill the
+  // memory of rank 0. On other ranks a model is needed until it is handed over.
+  void keep(std::size_t index, std::unique_ptr<Model> model) {
+    models.at(index) = std::move(model);
+    if (client) return;
+    std::size_t best = index;
+    for (std::size_t i = 0; i < models.size(); ++i)
+      if (models[i] && (!models[best] || wins(report.seeds[i], report.seeds[best]))) best = i;
+    for (std::size_t i = 0; i < models.size(); ++i)
+      if (i != best) models[i].reset();
   }
 
   // One seed, and others after it while the budget lasts. A kill changes nothing: attempts that have ended are read.
@@ -247,15 +262,15 @@ struct Run::State {
                               [this](std::size_t index, SeedReport row, std::unique_ptr<Model> model) {
                                 const std::lock_guard lock(mutex);
                                 report.seeds.at(index) = std::move(row);
-                                models.at(index) = std::move(model);
+                                keep(index, std::move(model));
                               },
                               [this] {
-                                return SeedNews{lowest_solved, control.stopped(), 0};
+                                return SeedStatus{lowest_solved, control.stopped(), 0};
                               },
                               [this](std::uint64_t seed) { note_solved(seed); }, [this] { control.stop(); }});
     const std::jthread thread([&] {
       try {
-        server.serve([&] { return done.load(); }, calling_thread());
+        server.serve([&] { return done.load(); });
       } catch (const std::exception& error) {
         ranks.give_up(0, fmt::format("could not serve the others: {}", error.what()));
       }
@@ -277,26 +292,43 @@ Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Run::Run(Run&&) noexcept = default;
 Run::~Run() = default;
 
+const SeedReport& RunReport::best() const {
+  if (winner >= seeds.size()) fail("run report", "a report without seeds", "that of a run that was trained");
+  return seeds[winner];
+}
+
+namespace {
+
+void check_options(const RunOptions& options) {
+  if (!(options.checkpoint_seconds >= 0))
+    fail("run", fmt::format("{} seconds between checkpoints", options.checkpoint_seconds), "0 or more");
+}
+
+}  // namespace
+
 Run Run::create(RunConfig config, const RunOptions& options) {
+  check_options(options);
+  Fields fields = config.fields();  // members can be set without their fields
+  for (Field& field : fields.list()) field.set(field.value());
   // Fewer steps than the task's own are a quick try: one attempt, unless a budget is asked for.
-  for (const Task& task : all_tasks())
-    if (task.name == config.task && config.train.steps < task.train.steps && config.budget == task.budget)
-      config.budget = 0;
+  const Task* task = known_task(config.task, all_tasks());  // null: one of the caller's own
+  if (task && config.train.steps < task->train.steps && config.budget == task->budget) config.budget = 0;
   auto state = std::make_unique<State>(std::move(config), options);
   state->first = state->config.make_objective();  // what is impossible fails here, before there is a folder
   if (!options.folder.empty() && state->writes())
-    state->folder = RunFolder::create(options.folder, state->config.text(), options.force, RunFolder::Lock::kTake);
+    state->folder = RunFolder::create(options.folder, state->config.text(), options.force);
   return Run(std::move(state));
 }
 
 Run Run::resume(const std::string& folder, const RunOptions& options, std::uint64_t train_steps, std::uint64_t budget) {
+  check_options(options);
   if (options.ranks && !options.ranks->first()) {  // told by rank 0 below
     auto state = std::make_unique<State>(
         RunConfig::parse(options.ranks->broadcast(std::string()), "the configuration of rank 0", all_tasks()), options);
     state->options.folder = folder;
     return Run(std::move(state));
   }
-  RunFolder opened = RunFolder::open(folder, RunFolder::Lock::kTake);
+  RunFolder opened = RunFolder::open(folder);
   RunConfig config = RunConfig::parse(opened.config(), opened.file("config.json"), all_tasks());
   if (train_steps) {
     if (train_steps < config.train.steps)
@@ -318,7 +350,10 @@ Run Run::resume(const std::string& folder, const RunOptions& options, std::uint6
   return Run(std::move(state));
 }
 
-void Run::listen(RunListener listener) { state_->listeners.push_back(std::move(listener)); }
+void Run::listen(RunListener listener) {
+  if (!listener) fail("run", "a listener that is no function", "one that takes events");
+  state_->listeners.push_back(std::move(listener));
+}
 RunControl& Run::control() { return state_->control; }
 const RunConfig& Run::config() const { return state_->config; }
 const std::string& Run::folder() const { return state_->options.folder; }
@@ -365,16 +400,17 @@ RunReport Run::train(ThreadPool& pool) {
   if (s.folder && report.seeds.size() > 1) {
     s.report = report;
     s.write_table();
-    if (!report.interrupted && (s.several() || report.winner > 0))
-      write_atomically(s.folder->model(),
-                       read_bytes(RunFolder::seed_folder(s.folder->path(), report.best().seed) + "/model.safetensors"));
+    const std::string best = RunFolder::seed_folder(s.folder->path(), report.best().seed) + "/model.safetensors";
+    // One that was stopped may have none yet.
+    if ((s.several() || report.winner > 0) && (!report.interrupted || file_exists(best)))
+      write_atomically(s.folder->model(), read_bytes(best));
   }
   return report;
 }
 
-std::unique_ptr<Model> Run::best_model() const {
-  if (state_->models.empty() || !state_->models[state_->winner])
-    fail("best model", "a run that was not trained", "one that was");
+std::unique_ptr<Model> Run::best_model() {
+  if (state_->winner >= state_->models.size() || !state_->models[state_->winner])
+    fail("best model", "a run that was not trained, or has handed its model over", "one that was and has not");
   return std::move(state_->models[state_->winner]);
 }
 

@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "espalier/error.hpp"
 #include "espalier/run.hpp"
+#include "tasks/registry.hpp"
 
 namespace espalier {
 namespace {
@@ -67,16 +68,7 @@ RunConfig RunConfig::parse(std::string_view text, const std::string& what, std::
   const Json config = parse_json(text, what);
   if (!config.is_object() || !config.contains("task") || !config["task"].is_string())
     fail("config", fmt::format("{} without a \"task\"", what), "an object with the name of a task");
-  const auto name = config["task"].get<std::string>();
-  const auto task = std::ranges::find_if(tasks, [&](const Task& t) { return t.name == name; });
-  if (task == tasks.end()) {
-    std::vector<std::string> names;
-    for (const Task& t : tasks) names.push_back(t.name);
-    const std::string nearest = nearest_word(name, names);
-    fail("config", fmt::format("the task \"{}\" in {}", name, what), "a task of this version",
-         nearest.empty() ? "" : fmt::format("did you mean {}?", nearest));
-  }
-  RunConfig result(*task);
+  RunConfig result(find_task(config["task"].get<std::string>(), tasks, " in " + what));
   Fields fields = result.fields();
   for (const auto& [key, value] : config.items())
     if (key != "task") fields.at(key).set(value_from(key, value));

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
+#include "base/file_lock.hpp"
 #include "base/files.hpp"
 #include "espalier/error.hpp"
 
@@ -28,24 +30,6 @@ constexpr const char* kSeeds = "seeds.csv";
 constexpr const char* kMade[] = {kCheckpoint, kPrevious,    kNext, "model.safetensors", kMetrics, "loss.svg",
                                  "gates.svg", "growth.gif", kSeeds};
 
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "this host";
-}
-
-// Locks of open file descriptions go over NFS (version 4) and do not vanish when another part of the process closes the
-// file; where a system has none, those of processes.
-int try_lock(int descriptor) {
-  struct flock whole = {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-#ifdef F_OFD_SETLK
-  if (::fcntl(descriptor, F_OFD_SETLK, &whole) == 0) return 0;
-  if (errno != EINVAL) return errno;
-#endif
-  return ::fcntl(descriptor, F_SETLK, &whole) == 0 ? 0 : errno;
-}
-
 void remove_file(const std::string& path) {
   std::error_code error;
   fs::remove(path, error);
@@ -62,16 +46,37 @@ void remove_made(const std::string& path) {
   for (const char* name : kMade) remove_file(path + "/" + name);
 }
 
-// Seeds of an older run in the same folder. What is not ours stays, and its folder with it.
-void remove_seeds(const std::string& path) {
+// Seeds of an older run in the same folder.
+std::vector<std::string> seeds_in(const std::string& path) {
+  std::vector<std::string> seeds;
   for (const auto& entry : fs::directory_iterator(path)) {
-    const std::string name = entry.path().filename().string(), inner = entry.path().string();
-    if (!entry.is_directory() || !name.starts_with("seed-") || !RunFolder::holds_run(inner)) continue;
+    std::string inner = entry.path().string();
+    if (entry.path().filename().string().starts_with("seed-") && is_folder(inner) && RunFolder::holds_run(inner))
+      seeds.push_back(std::move(inner));
+  }
+  return seeds;
+}
+
+std::shared_ptr<FileLock> lock_folder(const std::string& path) {
+  return std::make_shared<FileLock>(path + "/" + kLock, path, "training in");
+}
+
+// One of them may be resumed by itself.
+std::vector<std::shared_ptr<FileLock>> lock_seeds(const std::string& path) {
+  std::vector<std::shared_ptr<FileLock>> locks;
+  for (const std::string& seed : seeds_in(path)) locks.push_back(lock_folder(seed));
+  return locks;
+}
+
+// What is not ours stays, and its folder with it.
+void remove_seeds(const std::string& path) {
+  for (const std::string& inner : seeds_in(path)) {
     remove_made(inner);
     remove_file(inner + "/" + kNextConfig);
     remove_file(inner + "/" + kConfig);  // last: as long as it is there, the folder is known as a run
+    remove_file(inner + "/" + kLock);
     std::error_code not_empty;
-    fs::remove(entry.path(), not_empty);
+    fs::remove(inner, not_empty);
   }
 }
 
@@ -85,71 +90,48 @@ void finish_replacing(const std::string& path) {
   remove_file(path + "/" + kNextConfig);
 }
 
-bool is_being_replaced(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path + "/" + kNextConfig, ignored);
+bool is_being_replaced(const std::string& path) { return file_exists(path + "/" + kNextConfig); }
+
+// What a kill between the two moves of a new checkpoint left undone.
+void finish_moving(const std::string& path) {
+  const std::string now = path + "/" + kCheckpoint, next = path + "/" + kNext;
+  if (!file_exists(now) && file_exists(next)) move_file(next, now);
 }
 
 }  // namespace
 
-FolderLock::FolderLock(const std::string& folder) {
-  const std::string path = folder + "/" + kLock;
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-  if (descriptor_ < 0)
-    fail("run folder", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be locked");
-  const int error = try_lock(descriptor_);
-  if (error == 0) {
-    const std::string owner = fmt::format("process {} on {}\n", ::getpid(), host_name());
-    [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
-    [[maybe_unused]] const auto written = ::pwrite(descriptor_, owner.data(), owner.size(), 0);
-    return;
-  }
-  char text[300] = {};
-  const auto length = ::pread(descriptor_, text, sizeof text - 1, 0);
-  std::string owner = length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
-  owner = owner.substr(0, owner.find('\n'));
-  ::close(descriptor_);
-  descriptor_ = -1;
-  if (error == EACCES || error == EAGAIN)
-    fail("run folder", fmt::format("{}, which {} is training in", folder, owner.empty() ? "another process" : owner),
-         "a folder that nobody else uses", "wait for it, stop it, or choose another folder");
-  if (error != ENOLCK && error != EOPNOTSUPP && error != ENOSYS)  // a file system without locks: go on without
-    fail("run folder", fmt::format("{}: {}", path, std::strerror(error)), "a file that can be locked");
-}
-
-FolderLock::~FolderLock() {
-  if (descriptor_ < 0) return;
-  [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
-  ::close(descriptor_);
-}
-
-RunFolder::RunFolder(std::string path, std::string config, std::shared_ptr<FolderLock> lock)
+RunFolder::RunFolder(std::string path, std::string config, std::shared_ptr<FileLock> lock)
     : path_(std::move(path)), config_(std::move(config)), lock_(std::move(lock)) {}
 
 bool RunFolder::holds_run(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path + "/" + kConfig, ignored) || is_being_replaced(path);
+  return file_exists(path + "/" + kConfig) || is_being_replaced(path);
 }
 
 std::string RunFolder::seed_folder(const std::string& path, std::uint64_t seed) {
   return fmt::format("{}/seed-{}", path, seed);
 }
 
-RunFolder RunFolder::create(const std::string& path, const std::string& config, bool force, Lock lock) {
-  if (holds_run(path) && !force)
-    fail("run folder", fmt::format("{}, which holds a run", path), "a new folder",
-         "resume that run, replace it by force, or choose another folder");
+RunFolder RunFolder::create(const std::string& path, const std::string& config, bool force) {
+  // Who is training here is told of first: its files may have been made this very moment.
+  const auto refuse = [&](const char* what, const char* expected, const char* hint) {
+    if (file_exists(path + "/" + kLock)) lock_folder(path);
+    fail("run folder", fmt::format("{}, which {}", path, what), expected, hint);
+  };
+  const auto refuse_run = [&] {
+    if (holds_run(path) && !force)
+      refuse("holds a run", "a new folder", "resume that run, replace it by force, or choose another folder");
+  };
+  refuse_run();
   make_folder(path);
   remove_stale_temporaries(path);
-  const auto ours = [](const fs::directory_entry& e) { return e.path().filename() == kLock; };
   if (!holds_run(path) && !force)
     for (const auto& entry : fs::directory_iterator(path))
-      if (!ours(entry))
-        fail("run folder", fmt::format("{}, which holds other files", path), "a new or an empty folder",
-             "choose another folder, or write among them by force");
-  auto held = lock == Lock::kTake ? std::make_shared<FolderLock>(path) : nullptr;
-  RunFolder run(path, config, std::move(held));
+      if (entry.path().filename() != kLock)
+        refuse("holds other files", "a new or an empty folder", "choose another folder, or write among them by force");
+  RunFolder run(path, config, lock_folder(path));
+  refuse_run();
   if (force) {
+    const auto seeds = lock_seeds(path);
     write_atomically(run.file(kNextConfig), std::string_view(config));
     finish_replacing(path);
   } else {
@@ -158,12 +140,16 @@ RunFolder RunFolder::create(const std::string& path, const std::string& config, 
   return run;
 }
 
-RunFolder RunFolder::open(const std::string& path, Lock lock) {
-  if (!fs::is_directory(path)) fail("resume", path, "the folder of a run");
+RunFolder RunFolder::open(const std::string& path) {
+  if (!is_folder(path)) fail("resume", path, "the folder of a run");
   if (!holds_run(path)) fail("resume", fmt::format("{}, which has no config.json", path), "the folder of a run");
-  auto held = lock == Lock::kTake ? std::make_shared<FolderLock>(path) : nullptr;
+  auto held = lock_folder(path);
   remove_stale_temporaries(path);  // what a kill in the middle of a write left behind
-  if (is_being_replaced(path)) finish_replacing(path);
+  if (is_being_replaced(path)) {
+    const auto seeds = lock_seeds(path);
+    finish_replacing(path);
+  }
+  finish_moving(path);
   return RunFolder(path, read_text(path + "/" + kConfig, 1 << 24), std::move(held));
 }
 
@@ -236,24 +222,72 @@ void RunFolder::trim_metrics(std::uint64_t step) const {
     fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be cut");
 }
 
-void RunFolder::write_checkpoint(const SafetensorsFile& checkpoint) const {
-  // The new one is whole and on disk before the old ones move up: a kill in a long write leaves two generations.
-  const std::string now = file(kCheckpoint), before = file(kPrevious), next = file(kNext);
-  write_safetensors(next, checkpoint);
-  std::error_code ignored;
-  fs::remove(before, ignored);
-  fs::create_hard_link(now, before, ignored);  // none at the first checkpoint
+void RunFolder::write_model(std::span<const std::byte> file) const { write_atomically(model(), file); }
+
+void RunFolder::write_picture(const std::string& name, std::span<const std::byte> picture) const {
+  write_atomically(file(name), picture);
+}
+
+bool RunFolder::has_picture(const std::string& name) const {
+  std::error_code missing;
+  return fs::file_size(file(name), missing) > 0 && !missing;
+}
+
+// Line by line, so that a long file costs no more memory than a short one.
+std::string RunFolder::metrics() const {
+  constexpr std::size_t kMaxLines = 8192, kMaxLine = 4096, kBlock = 1 << 16;
+  const std::string path = file(kMetrics);
+  if (!file_exists(path)) return "";
+  InputFile input("read file", path);
+  std::string header, line, block;
+  std::vector<std::string> lines;
+  std::uint64_t number = 0, stride = 1;
+  const auto take = [&] {
+    if (number == 0) header = line;
+    if (number > 0 && (number - 1) % stride == 0) lines.push_back(line);
+    ++number;
+    line.clear();
+    if (lines.size() < kMaxLines) return;
+    stride *= 2;
+    for (std::size_t i = 0; i < kMaxLines / 2; ++i) lines[i] = std::move(lines[2 * i]);
+    lines.resize(kMaxLines / 2);
+  };
+  for (std::uint64_t left = input.size(); left > 0; left -= block.size()) {
+    block.resize(std::min<std::uint64_t>(left, kBlock));
+    input.read(std::as_writable_bytes(std::span(block)));
+    for (const char c : block) {
+      if (c == '\n')
+        take();
+      else if (line.size() < kMaxLine)
+        line += c;
+    }
+  }
+  if (!line.empty()) take();
+  std::string text = header + "\n";
+  for (const std::string& l : lines) text += l + "\n";
+  return text;
+}
+
+void RunFolder::write_checkpoint(std::span<const std::byte> checkpoint) const {
+  // The new one is whole, on disk and read back before the old ones move up: a kill in a long write leaves two
+  // generations, one between the two moves the previous and the next, which finish_moving() takes then.
+  const std::string now = file(kCheckpoint), next = file(kNext);
+  write_atomically(next, checkpoint);
+  if (!std::ranges::equal(read_bytes(next), checkpoint))
+    fail("write file", fmt::format("\"{}\", which does not read as it was written", next), "the same bytes",
+         "check the disk before trusting its files");
+  if (file_exists(now)) move_file(now, file(kPrevious));
   move_file(next, now);
 }
 
 void RunFolder::drop_checkpoint() const { move_file(file(kPrevious), file(kCheckpoint)); }
 
 std::optional<std::string> RunFolder::checkpoint() const {
-  return fs::exists(file(kCheckpoint)) ? std::optional(file(kCheckpoint)) : std::nullopt;
+  return file_exists(file(kCheckpoint)) ? std::optional(file(kCheckpoint)) : std::nullopt;
 }
 
 std::optional<std::string> RunFolder::previous_checkpoint() const {
-  return fs::exists(file(kPrevious)) ? std::optional(file(kPrevious)) : std::nullopt;
+  return file_exists(file(kPrevious)) ? std::optional(file(kPrevious)) : std::nullopt;
 }
 
 }  // namespace espalier

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "espalier/safetensors.hpp"
@@ -12,27 +13,14 @@
 
 namespace espalier {
 
-// The lock of a folder; released when destroyed, or by the system when the process ends.
-class FolderLock {
- public:
-  // An Error that names the process and the host of the owner when there is one.
-  explicit FolderLock(const std::string& folder);
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int descriptor_ = -1;
-};
+class FileLock;
 
 class RunFolder {
  public:
-  enum class Lock { kTake, kNone };  // seeds of one run lie in folders of their own under its one lock
-
   // A new run: refuses a folder that already holds one unless `force`, and then clears only files of ours.
-  static RunFolder create(const std::string& path, const std::string& config, bool force, Lock lock);
+  static RunFolder create(const std::string& path, const std::string& config, bool force);
   // An existing run; an Error when the folder was not made by this library.
-  static RunFolder open(const std::string& path, Lock lock);
+  static RunFolder open(const std::string& path);
   static bool holds_run(const std::string& path);
   static std::string seed_folder(const std::string& path, std::uint64_t seed);
 
@@ -50,27 +38,30 @@ class RunFolder {
 
   // One of its files, as checkpoint() names it; what may lie with another rank is read and written here only.
   virtual SafetensorsFile read(const std::string& path) const { return read_safetensors(path); }
-  virtual void write_model(const SafetensorsFile& file) const { write_safetensors(model(), file); }
-  // Whether another rank draws the pictures, which this call has asked for then.
-  virtual bool drawn_elsewhere(bool /*only_missing*/) const { return false; }
+  // Files are given as their bytes, which is how they travel: nothing holds them twice.
+  virtual void write_model(std::span<const std::byte> file) const;
+  virtual void write_picture(const std::string& name, std::span<const std::byte> picture) const;
+  virtual bool has_picture(const std::string& name) const;
 
   // Adds the state's last evaluation to metrics.csv (with a header first).
   virtual void append_metrics(const TrainState& state) const;
   // Drops lines after `step`: evaluations made after the checkpoint that a resumed run starts from.
   virtual void trim_metrics(std::uint64_t step) const;
+  // The file, of a long one every second line, or every fourth, ...; empty where there is none.
+  virtual std::string metrics() const;
 
   // The old checkpoint stays as the previous one until the next is written.
-  virtual void write_checkpoint(const SafetensorsFile& checkpoint) const;
+  virtual void write_checkpoint(std::span<const std::byte> checkpoint) const;
   virtual std::optional<std::string> checkpoint() const;           // its path, when there is one ...
   virtual std::optional<std::string> previous_checkpoint() const;  // ... and that of the one before
   virtual void drop_checkpoint() const;                            // a damaged one: the one before takes its place
 
  protected:
-  RunFolder(std::string path, std::string config, std::shared_ptr<FolderLock> lock);
+  RunFolder(std::string path, std::string config, std::shared_ptr<FileLock> lock);
 
  private:
   std::string path_, config_;
-  std::shared_ptr<FolderLock> lock_;
+  std::shared_ptr<FileLock> lock_;
 };
 
 }  // namespace espalier

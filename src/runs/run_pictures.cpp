@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
+#include <span>
 #include <sstream>
 
-#include "base/files.hpp"
 #include "base/gif.hpp"
+#include "base/json.hpp"
 #include "base/plot.hpp"
-#include "models/lattice/lattice_model.hpp"
+#include "espalier/lattice_model.hpp"
+#include "models/lattice/lattice_view.hpp"
 
 namespace espalier {
 namespace {
@@ -20,14 +21,16 @@ constexpr int kMaxSide = 48;  // of boards that may be of any size
 constexpr std::uint64_t kMaxSteps = 60;
 constexpr int kPictureSide = 320, kFrameMs = 120;
 
-// Columns step, loss and validation_loss of metrics.csv. An automaton's training loss is a sum over the boards of a
-// batch and its validation loss that of one board: both are shown for one board, so that the gap between soft and hard
-// shows.
-std::string loss_chart(const std::string& metrics, const LatticeModel* lattice) {
+// Columns step, loss and validation_loss of metrics.csv. An automaton's training loss is a sum over all boards of a
+// step and its validation loss that of one board: both are shown for one board, so that the gap between soft and hard
+// shows. What a search made of the trained circuit is a line of its own, down from the last evaluation.
+std::string loss_chart(const RunFolder& folder, const LoadedModel& best) {
+  const auto* lattice = dynamic_cast<const LatticeModel*>(best.model.get());
   Series soft{lattice ? "training, soft gates" : "training", {}, {}},
-      hard{lattice ? "validation, hard gates" : "validation", {}, {}};
-  const double boards = lattice ? lattice->rollout().batch : 1;
-  std::istringstream lines(metrics);
+      hard{lattice ? "validation, hard gates" : "validation", {}, {}}, search{"search over circuits", {}, {}};
+  const auto accumulated = parse_json(folder.config(), "config.json").value("accumulate", std::uint64_t{1});
+  const double boards = lattice ? lattice->rollout().batch * static_cast<double>(accumulated) : 1;
+  std::istringstream lines(folder.metrics());
   std::string line;
   std::getline(lines, line);  // header
   while (std::getline(lines, line)) {
@@ -43,37 +46,46 @@ std::string loss_chart(const std::string& metrics, const LatticeModel* lattice) 
     hard.x.push_back(column[0]);
     hard.y.push_back(column[4]);
   }
+  if (lattice && lattice->is_refined() && best.notes.contains("loss") && !hard.x.empty()) {
+    search.x = {hard.x.back(), hard.x.back()};
+    search.y = {hard.y.back(), std::strtod(best.notes.at("loss").c_str(), nullptr)};
+  }
   // A log axis has no 0, but that is what a solved task comes to: it stands at the bottom.
   double least = INFINITY;
   bool zero = false;
-  for (const Series* series : {&soft, &hard})
+  for (const Series* series : {&soft, &hard, &search})
     for (const double y : series->y) {
       zero |= y == 0;
       if (y > 0) least = std::min(least, y);
     }
-  for (Series* series : {&soft, &hard})
+  for (Series* series : {&soft, &hard, &search})
     for (double& y : series->y)
       if (y == 0 && std::isfinite(least)) y = least / 2;
-  return line_chart({soft, hard}, {.title = zero ? "Loss (0 at the bottom)" : "Loss",
-                                   .x_label = "step",
-                                   .y_label = lattice ? "squared error per board" : "loss",
-                                   .log_y = true});
+  std::vector<Series> curves{soft, hard};
+  if (!search.x.empty()) curves.push_back(search);
+  return line_chart(curves, {.title = zero ? "Loss (0 at the bottom)" : "Loss",
+                             .x_label = "step",
+                             .y_label = lattice ? "squared error per board" : "loss",
+                             .log_y = true});
 }
 
-// Wires are by far the most and would flatten all other bars: they are told in the title.
+// Wires are by far the most and would flatten all other bars, and constants are no gates: they are told in the title.
 std::string gate_chart(const LatticeModel& model) {
-  const GateCounts counts = count_gates(model.parameters().values());
+  std::array<std::size_t, kGates> histogram{};
+  if (model.is_refined())
+    histogram = count_netlist(model.raw_cell()).histogram;
+  else
+    std::ranges::copy(count_gates(model.parameters().values()).histogram, histogram.begin());
   std::vector<std::pair<std::string, double>> bars;
-  long wires = 0;
-  for (int gate = 0; gate < kGates; ++gate) {
-    if (is_wire(static_cast<Gate>(gate))) {
-      wires += static_cast<long>(counts.histogram[gate]);
-      continue;
-    }
-    bars.emplace_back(kGateNames[gate], static_cast<double>(counts.histogram[gate]));
+  std::size_t gates = 0, wires = 0, constants = 0;
+  for (int g = 0; g < kGates; ++g) {
+    const Gate gate = static_cast<Gate>(g);
+    (is_wire(gate) ? wires : is_constant(gate) ? constants : gates) += histogram[g];
+    if (!is_wire(gate) && !is_constant(gate)) bars.emplace_back(kGateNames[g], static_cast<double>(histogram[g]));
   }
   return bar_chart(
-      bars, {.title = fmt::format("Gates as trained: {}, and {} that are wires (A, B)", counts.raw - wires, wires),
+      bars, {.title = fmt::format("Gates {}: {} (wires: {}, constants: {})",
+                                  model.is_refined() ? "found by search" : "as trained", gates, wires, constants),
              .y_label = "gates"});
 }
 
@@ -96,9 +108,9 @@ Image with_clock(const Image& board, std::uint64_t step, std::uint64_t trained, 
   return image;
 }
 
-void write_growth(const LatticeModel& model, const std::string& path, const ThreadPool& pool) {
+std::vector<std::byte> draw_growth(const LatticeModel& model, const ThreadPool& pool) {
   const RolloutOptions& trained = model.rollout();
-  const LatticeGoal::View view = model.goal().view(trained);
+  const BoardView view = model.view();
   // A rule is at home on any board: one that fits the picture.
   const bool any_size = view.height != trained.height;
   const int height = any_size ? kMaxSide : view.height, width = any_size ? kMaxSide : view.width;
@@ -110,29 +122,36 @@ void write_growth(const LatticeModel& model, const std::string& path, const Thre
   const int scale = std::max(1, kPictureSide / std::max(height, width));
   constexpr std::uint64_t kMaxFrames = 200;
   const std::uint64_t shown = std::min(steps, kMaxFrames);
-  std::vector<Image> frames;
+  std::vector<Image> boards;  // of one pixel per cell: all frames at once would be most of what a small run needs
   for (std::uint64_t t = 0; t <= shown; ++t) {
     if (t > 0) stepper->advance(1, pool);
-    const Image board = enlarge(view_board(model, stepper->state()), scale);
-    frames.push_back(any_size ? board : with_clock(board, t, static_cast<std::uint64_t>(trained.steps), shown));
+    boards.push_back(view_board(model, stepper->state()));
   }
-  write_gif(path, frames, {kFrameMs, 1500, 0});
+  const auto frame = [&](std::size_t t) {
+    const Image board = enlarge(boards[t], scale);
+    return any_size ? board : with_clock(board, t, static_cast<std::uint64_t>(trained.steps), shown);
+  };
+  GifOptions gif{kFrameMs, 1500, 0};
+  if (!any_size && static_cast<std::uint64_t>(trained.steps) < shown)
+    gif.held = trained.steps;  // what was trained is seen before it may fall apart
+  return encode_gif(boards.size(), frame, gif);
 }
 
 }  // namespace
 
-void write_run_pictures(const RunFolder& folder, const Model& model, const ThreadPool& pool, bool only_missing) {
-  if (folder.drawn_elsewhere(only_missing)) return;
-  const auto wanted = [&](const char* name) { return !only_missing || !std::filesystem::exists(folder.file(name)); };
-  const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
-  if (wanted("loss.svg"))
-    write_atomically(folder.file("loss.svg"),
-                     std::string_view(loss_chart(read_text(folder.file("metrics.csv")), lattice)));
+void write_run_pictures(const RunFolder& folder, const LoadedModel& best, const ThreadPool& pool, bool only_missing) {
+  const auto wanted = [&](const char* name) { return !only_missing || !folder.has_picture(name); };
+  const auto write_text = [&](const char* name, const std::string& text) {
+    folder.write_picture(name, std::as_bytes(std::span(text)));
+  };
+  // Of metrics that somebody has deleted there is nothing to show.
+  if (wanted("loss.svg") && !folder.metrics().empty()) write_text("loss.svg", loss_chart(folder, best));
+  const auto* lattice = dynamic_cast<const LatticeModel*>(best.model.get());
   if (!lattice) return;
-  if (wanted("gates.svg")) write_atomically(folder.file("gates.svg"), std::string_view(gate_chart(*lattice)));
+  if (wanted("gates.svg")) write_text("gates.svg", gate_chart(*lattice));
   const RolloutOptions& trained = lattice->rollout();
   if (wanted("growth.gif") && std::max(trained.height, trained.width) <= kPictureSide)
-    write_growth(*lattice, folder.file("growth.gif"), pool);
+    folder.write_picture("growth.gif", draw_growth(*lattice, pool));
 }
 
 }  // namespace espalier

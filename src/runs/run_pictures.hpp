@@ -1,5 +1,6 @@
 // Pictures of a finished run, beside its files: loss.svg from metrics.csv; for lattice models also gates.svg (how
-// often each gate was chosen) and growth.gif (the board from its start to twice the trained number of steps).
+// often each gate occurs in the best model) and growth.gif (the board from its start to twice the trained number of
+// steps).
 #pragma once
 
 #include "espalier/model.hpp"
@@ -8,6 +9,6 @@
 
 namespace espalier {
 
-void write_run_pictures(const RunFolder& folder, const Model& model, const ThreadPool& pool, bool only_missing);
+void write_run_pictures(const RunFolder& folder, const LoadedModel& best, const ThreadPool& pool, bool only_missing);
 
 }  // namespace espalier

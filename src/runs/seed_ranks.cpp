@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <thread>
+#include <tuple>
 
 #include "base/clock.hpp"
 #include "espalier/error.hpp"
-#include "runs/run_pictures.hpp"
 
 namespace espalier {
 namespace {
@@ -23,64 +22,76 @@ enum class Ask : std::uint8_t {
   kMetrics,
   kModel,
   kCheckpoint,
-  kPictures,
+  kPicture,
+  kHasPicture,
+  kReadMetrics,
   kEvent,
   kEnd,
   kIdle
 };
 
+constexpr double kEndSeconds = 60;          // in which a job that was given up is ended
+constexpr double kAwaySeconds = 0.5;        // between two looks of the server, which are mostly 0.2 ms apart
 constexpr int kAskTag = 2, kAnswerTag = 3;  // answers: one tag for each seed, and one for idle ranks before them
 
-// --- What is told, as bytes.
+// --- What is told, as bytes: the members of each structure are named once, for both ways.
 
-void pack(Packer& p, const Evaluation& e) {
-  p.put(e.score).put(e.solved).put(e.loss).put(static_cast<std::uint64_t>(e.extra.size()));
-  for (const auto& [name, value] : e.extra) p.put(name).put(value);
-}
-
-Evaluation evaluation_from(Unpacker& u) {
-  Evaluation e;
-  e.score = u.get<double>();
-  e.solved = u.get<bool>();
-  e.loss = u.get<double>();
-  for (auto left = u.get<std::uint64_t>(); left > 0; --left) {
-    std::string name = u.text();
-    e.extra.emplace_back(std::move(name), u.get<double>());
+template <class T>
+auto members(T& x) {
+  using Plain = std::remove_const_t<T>;
+  if constexpr (std::is_same_v<Plain, Evaluation>) {
+    return std::tie(x.score, x.solved, x.loss, x.extra);
+  } else if constexpr (std::is_same_v<Plain, TrainState>) {  // all but the weights
+    return std::tie(x.step, x.loss, x.best_step, x.evaluated, x.seconds, x.last, x.best);
+  } else {
+    static_assert(std::is_same_v<Plain, SeedReport>);  // all but the error
+    return std::tie(x.seed, x.steps, x.best_step, x.loss, x.score, x.validation_loss, x.solved, x.started, x.outcome,
+                    x.seconds, x.phases, x.phase_steps, x.num_parameters, x.weights_hash, x.score_text, x.facts);
   }
-  return e;
 }
 
-// All but the weights.
-void pack(Packer& p, const TrainState& s) {
-  p.put(s.step).put(s.loss).put(s.best_step).put(s.evaluated).put(s.seconds);
-  pack(p, s.last);
-  pack(p, s.best);
+template <class T>
+void pack(Packer& p, const T& x) {
+  if constexpr (std::is_trivially_copyable_v<T> || std::is_same_v<T, std::string>) {
+    p.put(x);
+  } else if constexpr (std::is_same_v<T, FieldValue>) {
+    p.put(static_cast<std::uint8_t>(x.index()));
+    std::visit([&](const auto& value) { pack(p, value); }, x);
+  } else if constexpr (requires { x.begin(); }) {
+    p.put(static_cast<std::uint64_t>(x.size()));
+    for (const auto& [name, value] : x) pack(p, name), pack(p, value);
+  } else {
+    std::apply([&](const auto&... member) { (pack(p, member), ...); }, members(x));
+  }
 }
 
-TrainState state_from(Unpacker& u) {
-  TrainState s;
-  s.step = u.get<std::uint64_t>();
-  s.loss = u.get<double>();
-  s.best_step = u.get<std::uint64_t>();
-  s.evaluated = u.get<bool>();
-  s.seconds = u.get<double>();
-  s.last = evaluation_from(u);
-  s.best = evaluation_from(u);
-  return s;
-}
-
-void pack(Packer& p, const FieldValue& value) {
-  p.put(static_cast<std::uint8_t>(value.index()));
-  std::visit([&](const auto& v) { p.put(v); }, value);
-}
-
-FieldValue value_from(Unpacker& u) {
-  switch (u.get<std::uint8_t>()) {
-    case 0: return u.get<bool>();
-    case 1: return u.get<std::int64_t>();
-    case 2: return u.get<std::uint64_t>();
-    case 3: return u.get<double>();
-    default: return u.text();
+template <class T>
+T unpack(Unpacker& u) {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    return u.get<T>();
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return u.text();
+  } else if constexpr (std::is_same_v<T, FieldValue>) {
+    switch (u.get<std::uint8_t>()) {
+      case 0: return u.get<bool>();
+      case 1: return u.get<std::int64_t>();
+      case 2: return u.get<std::uint64_t>();
+      case 3: return u.get<double>();
+      default: return u.text();
+    }
+  } else {
+    T x;
+    if constexpr (requires { x.begin(); }) {
+      for (auto left = u.get<std::uint64_t>(); left > 0; --left) {
+        auto& [name, value] = x.emplace_back();
+        name = u.text();
+        value = unpack<std::remove_reference_t<decltype(value)>>(u);
+      }
+    } else {
+      std::apply([&](auto&... member) { ((member = unpack<std::remove_reference_t<decltype(member)>>(u)), ...); },
+                 members(x));
+    }
+    return x;
   }
 }
 
@@ -93,42 +104,6 @@ std::string text_of(const std::exception_ptr& error) {
   } catch (const std::exception& e) {
     return e.what();
   }
-}
-
-void pack(Packer& p, const SeedReport& r) {
-  p.put(r.seed).put(r.steps).put(r.best_step).put(r.loss).put(r.score).put(r.validation_loss);
-  p.put(r.solved).put(r.started).put(r.outcome).put(r.seconds).put(r.phases).put(r.phase_steps);
-  p.put(static_cast<std::uint64_t>(r.num_parameters)).put(r.weights_hash).put(r.score_text).put(text_of(r.error));
-  p.put(static_cast<std::uint64_t>(r.facts.size()));
-  for (const auto& [name, value] : r.facts) {
-    p.put(name);
-    pack(p, value);
-  }
-}
-
-SeedReport report_from(Unpacker& u) {
-  SeedReport r;
-  r.seed = u.get<std::uint64_t>();
-  r.steps = u.get<std::uint64_t>();
-  r.best_step = u.get<std::uint64_t>();
-  r.loss = u.get<double>();
-  r.score = u.get<double>();
-  r.validation_loss = u.get<double>();
-  r.solved = u.get<bool>();
-  r.started = u.get<bool>();
-  r.outcome = u.text();
-  r.seconds = u.get<double>();
-  r.phases = u.get<PhaseSeconds>();
-  r.phase_steps = u.get<std::uint64_t>();
-  r.num_parameters = u.get<std::uint64_t>();
-  r.weights_hash = u.text();
-  r.score_text = u.text();
-  if (const std::string error = u.text(); !error.empty()) r.error = std::make_exception_ptr(Error(error));
-  for (auto left = u.get<std::uint64_t>(); left > 0; --left) {
-    std::string name = u.text();
-    r.facts.emplace_back(std::move(name), value_from(u));
-  }
-  return r;
 }
 
 // --- Asking.
@@ -146,7 +121,7 @@ Bytes ask(Ranks& ranks, Ask what, std::size_t index, Packer words) {
   return {rest.begin(), rest.end()};
 }
 
-SeedNews news_from(const Bytes& answer) { return Unpacker(answer).get<SeedNews>(); }
+SeedStatus status_from(const Bytes& answer) { return Unpacker(answer).get<SeedStatus>(); }
 
 // A run folder that lies with rank 0.
 class RemoteFolder : public RunFolder {
@@ -158,10 +133,17 @@ class RemoteFolder : public RunFolder {
     const Bytes answer = ask(Ask::kRead, Packer().put(path));
     return SafetensorsFile::parse(Unpacker(answer).bytes(), path);
   }
-  void write_model(const SafetensorsFile& file) const override { ask(Ask::kModel, Packer().put(file.serialize())); }
-  bool drawn_elsewhere(bool only_missing) const override {
-    ask(Ask::kPictures, Packer().put(only_missing));
-    return true;
+  void write_model(std::span<const std::byte> file) const override { ask(Ask::kModel, Packer().put(file)); }
+  void write_picture(const std::string& name, std::span<const std::byte> picture) const override {
+    ask(Ask::kPicture, Packer().put(name).put(picture));
+  }
+  bool has_picture(const std::string& name) const override {
+    const Bytes answer = ask(Ask::kHasPicture, Packer().put(name));
+    return Unpacker(answer).get<bool>();
+  }
+  std::string metrics() const override {
+    const Bytes answer = ask(Ask::kReadMetrics, {});
+    return Unpacker(answer).text();
   }
   void append_metrics(const TrainState& state) const override {
     Packer p;
@@ -169,8 +151,8 @@ class RemoteFolder : public RunFolder {
     ask(Ask::kMetrics, std::move(p));
   }
   void trim_metrics(std::uint64_t step) const override { ask(Ask::kTrim, Packer().put(step)); }
-  void write_checkpoint(const SafetensorsFile& checkpoint) const override {
-    ask(Ask::kCheckpoint, Packer().put(checkpoint.serialize()));
+  void write_checkpoint(std::span<const std::byte> checkpoint) const override {
+    ask(Ask::kCheckpoint, Packer().put(checkpoint));
   }
   std::optional<std::string> checkpoint() const override { return path_of(false); }
   std::optional<std::string> previous_checkpoint() const override { return path_of(true); }
@@ -196,29 +178,29 @@ std::unique_ptr<RunFolder> SeedClient::open(std::size_t index, const std::string
   return std::make_unique<RemoteFolder>(ranks_, index, path, config);
 }
 
-SeedNews SeedClient::tell(std::size_t index, const RunEvent& event) {
+SeedStatus SeedClient::tell(std::size_t index, const RunEvent& event) {
   Packer p;
   p.put(event.kind).put(event.seed).put(event.text).put(event.state != nullptr);
   if (event.state) pack(p, *event.state);
-  return news_from(ask(ranks_, Ask::kEvent, index, std::move(p)));
+  return status_from(ask(ranks_, Ask::kEvent, index, std::move(p)));
 }
 
-SeedNews SeedClient::end(std::size_t index, const SeedReport& report, const Model* model) {
+SeedStatus SeedClient::end(std::size_t index, const SeedReport& report, const Model* model) {
   Packer p;
   pack(p, report);
+  p.put(text_of(report.error));
   p.put(model ? model_file(*model).serialize() : Bytes());
-  return news_from(ask(ranks_, Ask::kEnd, index, std::move(p)));
+  return status_from(ask(ranks_, Ask::kEnd, index, std::move(p)));
 }
 
-SeedNews SeedClient::idle(bool stopped) { return news_from(ask(ranks_, Ask::kIdle, 0, Packer().put(stopped))); }
+SeedStatus SeedClient::idle(bool stopped) { return status_from(ask(ranks_, Ask::kIdle, 0, Packer().put(stopped))); }
 
 // --- Answering.
 
-Bytes SeedServer::answer(int from, Unpacker& request, const ThreadPool& pool) {
+Bytes SeedServer::answer(int from, Unpacker& request) {
   const auto what = request.get<Ask>();
   const auto index = static_cast<std::size_t>(request.get<std::uint64_t>());
   Unpacker words(request.bytes());
-  const auto file_of = [&] { return SafetensorsFile::parse(words.bytes(), fmt::format("a file of rank {}", from)); };
   const auto folder = [&]() -> RunFolder& {
     const auto found = folders_.find(index);
     if (found == folders_.end() || !found->second) fail("seeds over ranks", "no folder", "one that is open");
@@ -238,60 +220,75 @@ Bytes SeedServer::answer(int from, Unpacker& request, const ThreadPool& pool) {
     }
     case Ask::kDrop: folder().drop_checkpoint(); break;
     case Ask::kTrim: folder().trim_metrics(words.get<std::uint64_t>()); break;
-    case Ask::kMetrics: folder().append_metrics(state_from(words)); break;
-    case Ask::kModel: folder().write_model(file_of()); break;
-    case Ask::kCheckpoint: folder().write_checkpoint(file_of()); break;
-    case Ask::kPictures: {
-      const bool only_missing = words.get<bool>();
-      write_run_pictures(folder(), *load_model(folder().model()).model, pool, only_missing);
+    case Ask::kMetrics: folder().append_metrics(unpack<TrainState>(words)); break;
+    case Ask::kModel: folder().write_model(words.bytes()); break;
+    case Ask::kCheckpoint: folder().write_checkpoint(words.bytes()); break;
+    case Ask::kPicture: {
+      const std::string name = words.text();
+      folder().write_picture(name, words.bytes());
       break;
     }
+    case Ask::kHasPicture: p.put(folder().has_picture(words.text())); break;
+    case Ask::kReadMetrics: p.put(folder().metrics()); break;
     case Ask::kEvent: {
       RunEvent event{.kind = words.get<RunEvent::Kind>()};
       event.seed = words.get<std::uint64_t>();
       event.text = words.text();
       TrainState state;
       if (words.get<bool>()) {
-        state = state_from(words);
+        state = unpack<TrainState>(words);
         event.state = &state;
         if (state.best.solved) host_.note_solved(event.seed);
       }
       host_.emit(event);
-      p.put(host_.news());
+      p.put(host_.status());
       break;
     }
     case Ask::kEnd: {
-      SeedReport report = report_from(words);
+      auto report = unpack<SeedReport>(words);
+      if (const std::string error = words.text(); !error.empty())
+        report.error = std::make_exception_ptr(
+            Error(error.starts_with("rank 0 on ") ? error
+                                                  : fmt::format("rank {} on {}: {}", from, ranks_.host(from), error)));
       const auto model = words.bytes();
       if (report.solved) host_.note_solved(report.seed);
       host_.end(index, std::move(report),
                 model.empty() ? nullptr
                               : load_model(SafetensorsFile::parse(model, "a model"), "a model of another rank").model);
       folders_.erase(index);
-      p.put(host_.news());
+      p.put(host_.status());
       break;
     }
     case Ask::kIdle:
       idle_[static_cast<std::size_t>(from)] = true;
       if (words.get<bool>()) host_.stop();
-      p.put(host_.news());
+      p.put(host_.status());
       break;
   }
   return p.take();
 }
 
-void SeedServer::serve(const std::function<bool()>& own_work_done, const ThreadPool& pool) {
+void SeedServer::serve(const std::function<bool()>& own_work_done) {
   const auto ranks = static_cast<std::size_t>(ranks_.size());
   idle_.assign(ranks, false);
   gone_.assign(ranks, false);
   idle_[0] = gone_[0] = true;
-  std::vector<double> heard(ranks, seconds_now());
+  double looked = seconds_now();
+  std::vector<double> heard(ranks, looked);
   const auto all = [](const std::vector<bool>& list) { return std::ranges::all_of(list, [](bool b) { return b; }); };
   while (!all(gone_) || !own_work_done()) {
+    // A rank that was itself away, asleep or at work for one of the others, blames nobody for that time.
+    const double away = seconds_now() - looked;
+    looked += away;
+    if (away > kAwaySeconds)
+      for (double& time : heard) time += away;
+    // Away for longer than the others wait, it has been given up by them and will be ended: they may be gone already.
+    if (away > ranks_.patience_seconds())
+      for (double& time : heard) time = looked + kEndSeconds;
     const auto request = ranks_.poll(kAskTag);
     if (!request) {
       for (std::size_t r = 1; r < ranks; ++r)
-        if (!gone_[r] && seconds_now() - heard[r] > ranks_.patience_seconds())
+        if (!gone_[r] && looked - heard[r] > ranks_.patience_seconds())
           ranks_.give_up(static_cast<int>(r),
                          fmt::format("has not been heard of for {:.0f} s", ranks_.patience_seconds()));
       std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -304,17 +301,17 @@ void SeedServer::serve(const std::function<bool()>& own_work_done, const ThreadP
     const auto index = peek.get<std::uint64_t>();
     Packer reply;
     try {
-      Bytes rest = answer(request->from, unpack, pool);
+      Bytes rest = answer(request->from, unpack);
       if (what == Ask::kIdle && all(idle_) && own_work_done()) {
-        SeedNews news = Unpacker(rest).get<SeedNews>();
-        news.all_ended = 1;
-        rest = Packer().put(news).take();
+        SeedStatus status = Unpacker(rest).get<SeedStatus>();
+        status.all_ended = 1;
+        rest = Packer().put(status).take();
         gone_[from] = true;
       }
       reply.put(false).put(rest);
     } catch (const std::exception& error) {
       reply = Packer();
-      reply.put(true).put(std::string(error.what()));
+      reply.put(true).put(fmt::format("rank 0 on {}: {}", ranks_.host(0), error.what()));
     }
     ranks_.send(request->from, kAnswerTag + static_cast<int>(what == Ask::kIdle ? 0 : index + 1), reply.take());
   }

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "base/ranks.hpp"
+#include "base/rank_bytes.hpp"
 #include "espalier/run.hpp"
 #include "runs/run_folder.hpp"
 
 namespace espalier {
 
 // What rank 0 answers to anything.
-struct SeedNews {
+struct SeedStatus {
   std::uint64_t lowest_solved;
   std::uint8_t stop, all_ended;
 };
@@ -26,7 +26,7 @@ struct SeedHost {
   std::function<std::unique_ptr<RunFolder>(std::size_t index)> open;  // null when all is in memory
   std::function<void(const RunEvent&)> emit;
   std::function<void(std::size_t index, SeedReport report, std::unique_ptr<Model> model)> end;
-  std::function<SeedNews()> news;
+  std::function<SeedStatus()> status;
   std::function<void(std::uint64_t seed)> note_solved;
   std::function<void()> stop;  // another rank was asked to
 };
@@ -35,10 +35,10 @@ class SeedServer {
  public:
   SeedServer(Ranks& ranks, SeedHost host) : ranks_(ranks), host_(std::move(host)) {}
   // Until the others have nothing left to do, know that nobody has, and `own_work_done`.
-  void serve(const std::function<bool()>& own_work_done, const ThreadPool& pool);
+  void serve(const std::function<bool()>& own_work_done);
 
  private:
-  Bytes answer(int from, Unpacker& request, const ThreadPool& pool);
+  Bytes answer(int from, Unpacker& request);
 
   Ranks& ranks_;
   SeedHost host_;
@@ -52,9 +52,9 @@ class SeedClient {
   explicit SeedClient(Ranks& ranks) : ranks_(ranks) {}
   // A folder that lies with rank 0; null when all is in memory.
   std::unique_ptr<RunFolder> open(std::size_t index, const std::string& path, const std::string& config);
-  SeedNews tell(std::size_t index, const RunEvent& event);
-  SeedNews end(std::size_t index, const SeedReport& report, const Model* model);
-  SeedNews idle(bool stopped);  // this rank has nothing left to do
+  SeedStatus tell(std::size_t index, const RunEvent& event);
+  SeedStatus end(std::size_t index, const SeedReport& report, const Model* model);
+  SeedStatus idle(bool stopped);  // this rank has nothing left to do
 
  private:
   Ranks& ranks_;

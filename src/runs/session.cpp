@@ -8,8 +8,8 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/ranks.hpp"
 #include "espalier/error.hpp"
+#include "espalier/ranks.hpp"
 #include "runs/run_pictures.hpp"
 
 namespace espalier {
@@ -21,7 +21,7 @@ void RunControl::ask(const std::function<void()>& change, bool at_once) {
     const std::lock_guard lock(mutex_);
     change();
     for (ControlSeat* seat : seats_)
-      if (at_once || !seat->owes_a_step_) seat->flag_.raise();
+      if (at_once || !seat->must_finish_step_) seat->flag_.raise();
   }
   changed_.notify_all();
 }
@@ -66,7 +66,7 @@ ControlSeat::~ControlSeat() {
   pool_.watch(watched_before_);
 }
 
-ControlSeat::Wishes ControlSeat::take(const std::function<void()>& before_wait) {
+ControlSeat::Requests ControlSeat::take(const std::function<void()>& before_wait) {
   std::unique_lock lock(control_.mutex_);
   if (control_.paused_ && !control_.stopped_) {
     lock.unlock();
@@ -76,20 +76,20 @@ ControlSeat::Wishes ControlSeat::take(const std::function<void()>& before_wait) 
       return control_.stopped_ || !control_.paused_ || saves_ != control_.saves_ || snapshots_ != control_.snapshots_;
     });
   }
-  const Wishes wishes{control_.stopped_, saves_ != control_.saves_, snapshots_ != control_.snapshots_};
+  const Requests requests{control_.stopped_, saves_ != control_.saves_, snapshots_ != control_.snapshots_};
   saves_ = control_.saves_;
   snapshots_ = control_.snapshots_;
   if (!control_.stopped_ && !control_.paused_) {
     flag_.clear();
-    owes_a_step_ = true;
+    must_finish_step_ = true;
   }
-  return wishes;
+  return requests;
 }
 
 void ControlSeat::step_done() {
-  if (!owes_a_step_) return;
+  if (!must_finish_step_) return;
   const std::lock_guard lock(control_.mutex_);
-  owes_a_step_ = false;
+  must_finish_step_ = false;
   if (control_.paused_ || saves_ != control_.saves_ || snapshots_ != control_.snapshots_) flag_.raise();
 }
 
@@ -102,11 +102,11 @@ Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, 
       options_(options),
       pool_(pool),
       emit_(std::move(emit)),
-      inputs_(hash_inputs(folder_ ? config.options().input_files() : std::vector<std::string>())),
+      // Ranks without a folder get the checkpoint of rank 0, which tells of the data that it was made with.
+      inputs_(hash_inputs(folder_ || pool.ranks() ? config.options().input_files() : std::vector<std::string>())),
       objective_(objective ? std::move(objective) : config.make_objective()),
       trainer_(std::make_unique<Trainer>(*objective_, config.train, pool)) {
   restore();
-  if (pool_.ranks()) first_byte_ = pool_.ranks()->bytes_sent();
   first_step_ = trainer_->state().step;
 }
 
@@ -123,37 +123,42 @@ void Session::restore() {
   Ranks* const ranks = pool_.ranks();
   if (!ranks) return;
   Bytes checkpoint;
-  if (folder_ && folder_->checkpoint()) checkpoint = make_checkpoint(*trainer_, notes(finished_)).serialize();
+  if (began_before_) checkpoint = make_checkpoint(*trainer_, notes(finished_), refined_).serialize();
   ranks->broadcast(checkpoint);
-  Bytes refined;
-  if (refined_) refined = refined_->file.serialize();
-  ranks->broadcast(refined);
-  if (!ranks->first() && !refined.empty()) take_refined(SafetensorsFile::parse(refined, "the model of rank 0"));
   if (!ranks->first() && !checkpoint.empty())
-    finished_ =
-        restore_checkpoint(*trainer_, SafetensorsFile::parse(checkpoint, "the checkpoint of rank 0"), notes(false));
+    take(restore_checkpoint(*trainer_, SafetensorsFile::parse(checkpoint, "the checkpoint of rank 0"), notes(false)));
+}
+
+void Session::take(Restored restored) {
+  began_before_ = true;
+  finished_ = restored.finished;
+  refined_ = std::move(restored.refined);
+  if (!restored.tells_refined) load_older_refined();
 }
 
 // A damaged checkpoint is not the end: the one before it leads to the same bits.
 void Session::restore_from_files() {
   const CheckpointNotes expected = notes(false);
-  if (const auto path = folder_->checkpoint()) {
+  const auto path = folder_->checkpoint(), previous = folder_->previous_checkpoint();
+  std::string problem = fmt::format("the newest checkpoint of {} is missing", folder_->path());
+  if (path) {
     try {
-      finished_ = restore_checkpoint(*trainer_, folder_->read(*path), expected);
+      take(restore_checkpoint(*trainer_, folder_->read(*path), expected));
     } catch (const Error& error) {
-      const auto previous = folder_->previous_checkpoint();
       if (!previous) throw;
-      finished_ = restore_checkpoint(*trainer_, folder_->read(*previous), expected);
-      folder_->drop_checkpoint();  // or it would be kept as the previous one, and the good one be gone
-      emit_({.kind = RunEvent::Kind::kMessage,
-             .seed = config_.seed,
-             .text = fmt::format("{} cannot be used ({}); going on from the checkpoint before it, step {}", *path,
-                                 error.what(), trainer_->state().step)});
+      problem = fmt::format("{} cannot be used ({})", *path, error.what());
     }
+  }
+  if (!began_before_ && previous) {
+    take(restore_checkpoint(*trainer_, folder_->read(*previous), expected));
+    folder_->drop_checkpoint();  // or it would be kept as the previous one, and the good one be gone
+    emit_(
+        {.kind = RunEvent::Kind::kMessage,
+         .seed = config_.seed,
+         .text = fmt::format("{}; going on from the checkpoint before it, step {}", problem, trainer_->state().step)});
   }
   const TrainState& s = trainer_->state();
   const TrainOptions& o = config_.train;
-  load_refined();
   if (s.step < o.steps && !(o.until_solved && solved()) && !(o.patience && s.evaluations_since_best >= o.patience))
     finished_ = false;  // given more steps
   folder_->trim_metrics(trainer_->state().step);
@@ -172,22 +177,22 @@ bool Session::refined_is_best() const {
 
 const Evaluation& Session::best() const { return refined_is_best() ? refined_->evaluation : trainer_->state().best; }
 
-std::unique_ptr<Model> Session::best_model() const {
-  if (refined_is_best()) return load_model(refined_->file, "the refined model").model;
-  return trainer_->best_model();
+LoadedModel Session::best_model() const {
+  if (refined_is_best()) return load_model(refined_->file, "the refined model");
+  return {trainer_->best_model(), {}};
 }
 
-// What an earlier session's search has found is kept: more training starts from the weights, and may end worse.
-void Session::load_refined() {
-  if (!trainer_->state().evaluated) return;
+// Checkpoints of older versions do not hold what a search has found: it is in the model that was written with them.
+void Session::load_older_refined() {
+  if (!folder_ || !trainer_->state().evaluated) return;
+  SafetensorsFile file;
+  ModelNotes notes;
   try {
-    take_refined(folder_->read(folder_->model()));
-  } catch (const std::exception&) {  // it is written anew
+    file = folder_->read(folder_->model());
+    notes = load_model(file, folder_->model()).notes;
+  } catch (const Error&) {  // it is written anew
+    return;
   }
-}
-
-void Session::take_refined(SafetensorsFile file) {
-  const ModelNotes notes = load_model(file, "the refined model").notes;
   if (!notes.contains("refined.evaluations")) return;
   // The winner's model lies in the folder of the first of several attempts.
   if (notes.contains("refined.seed") && notes.at("refined.seed") != std::to_string(config_.seed)) return;
@@ -205,14 +210,19 @@ bool Session::search_due() const {
 bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat,
                      const std::function<bool(const Trainer&)>& go_on) {
   if (finished_ || solved() || !trainer_->state().evaluated) return true;
-  const struct Clock {  // a search is part of the seed's time
-    double& total;
-    double start = seconds_now();
-    ~Clock() { total += seconds_now() - start; }
-  } clock{trainer_->state().seconds};
-  // Every other time what an earlier search has found is searched on, and at last in any case.
-  const std::unique_ptr<Model> from = round % 2 ? trainer_->best_model() : best_model();
   std::unique_ptr<Refinement> search;
+  const struct Clock {  // a search is part of the seed's time
+    double &total, &searches;
+    const std::unique_ptr<Refinement>& search;
+    double start = seconds_now();
+    ~Clock() {
+      const double taken = seconds_now() - start;
+      total += taken;
+      if (search) searches += taken;
+    }
+  } clock{trainer_->state().seconds, search_seconds_, search};
+  // Every other time what an earlier search has found is searched on, and at last in any case.
+  const std::unique_ptr<Model> from = round % 2 ? trainer_->best_model() : best_model().model;
   for (bool more = true; more;) {
     try {
       if (!search) search = objective_->refine(*from, round, pool_);
@@ -229,14 +239,7 @@ bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat
              .search = &progress});
     }
     if (!go_on(*trainer_)) return false;
-    if (!asked_anywhere(seat)) continue;
-    const ThreadPool::Uninterrupted whole(pool_);
-    const ControlSeat::Wishes wishes = seat.take([&] { save(false); });
-    if (pool_.ranks() ? pool_.ranks()->any(wishes.stop) : wishes.stop) {
-      control.stop();  // also where another rank was asked
-      return false;
-    }
-    if (wishes.save) save(false);
+    if (asked_anywhere(seat) && !handle_requests(control, seat)) return false;
   }
   const ThreadPool::Uninterrupted whole(pool_);
   const TrainState& s = trainer_->state();
@@ -256,18 +259,36 @@ bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat
 void Session::save(bool finished) {
   if (!folder_) return;
   trainer_->check_weights();
+  // The model first: a kill between the two leaves a model that is newer than the checkpoint, never older. Nothing ever
+  // goes on from it.
+  write_model();
+  folder_->write_checkpoint(make_checkpoint(*trainer_, notes(finished), refined_).serialize());
+  tell(RunEvent::Kind::kCheckpoint);
+}
+
+void Session::write_model() const {
   const TrainState& s = trainer_->state();
-  // The model first: a kill between the two leaves a model that is newer than the checkpoint, never older.
   if (refined_is_best())
-    folder_->write_model(refined_->file);
+    folder_->write_model(refined_->file.serialize());
   else if (s.evaluated)
     folder_->write_model(model_file(*trainer_->best_model(), {{"config", folder_->config()},
                                                               {"step", std::to_string(s.best_step)},
                                                               {"score", fmt::format("{}", s.best.score)},
                                                               {"loss", fmt::format("{}", s.best.loss)},
-                                                              {"solved", s.best.solved ? "true" : "false"}}));
-  folder_->write_checkpoint(make_checkpoint(*trainer_, notes(finished)));
-  tell(RunEvent::Kind::kCheckpoint);
+                                                              {"solved", s.best.solved ? "true" : "false"}})
+                             .serialize());
+}
+
+// Of a finished run: all that its model is made of is in the checkpoint.
+void Session::mend_model() const {
+  try {
+    load_model(folder_->read(folder_->model()), folder_->model());
+  } catch (const Error& error) {
+    write_model();
+    emit_({.kind = RunEvent::Kind::kMessage,
+           .seed = config_.seed,
+           .text = fmt::format("{} was made again ({})", folder_->model(), error.what())});
+  }
 }
 
 // Whether this rank or another was asked for something; all get the same answer. The occasion on which weights are
@@ -278,6 +299,39 @@ bool Session::asked_anywhere(const ControlSeat& seat) {
   if (options_.check_ranks)
     ranks->check_same(fmt::format("weights after step {}", trainer_->state().step), objective_->parameters().hash());
   return ranks->any(seat.asked());
+}
+
+bool Session::handle_requests(RunControl& control, ControlSeat& seat) {
+  const ThreadPool::Uninterrupted whole(pool_);
+  const ControlSeat::Requests requests = seat.take([&] { save(false); });
+  if (pool_.ranks() ? pool_.ranks()->any(requests.stop) : requests.stop) {
+    control.stop();  // also where another rank was asked
+    return false;
+  }
+  if (requests.save) save(false);
+  if (requests.snapshot)
+    emit_({.kind = RunEvent::Kind::kSnapshot,
+           .seed = config_.seed,
+           .trainer = trainer_.get(),
+           .state = &trainer_->state(),
+           .snapshot = objective_->snapshot(objective_->parameters().values(), objective_->state())});
+  return true;
+}
+
+// Also counts what that costs, and says after the first step when ranks have no use.
+bool Session::asked_after_step(const ControlSeat& seat) {
+  Ranks* const ranks = pool_.ranks();
+  const std::uint64_t before = ranks ? ranks->bytes_sent() : 0;
+  const bool asked = asked_anywhere(seat);
+  if (!ranks) return asked;
+  agreement_bytes_ += ranks->bytes_sent() - before;
+  if (trainer_->state().step == first_step_ + 1 && ranks->size() > 1 && !ranks->any(trainer_->bytes_sent() > 0))
+    emit_({.kind = RunEvent::Kind::kMessage,
+           .seed = config_.seed,
+           .text = fmt::format("nothing of a step can be shared out: each of the {} ranks does all of it; a larger "
+                               "batch or several seeds would use them",
+                               ranks->size())});
+  return asked;
 }
 
 Outcome Session::run(RunControl& control, const std::function<bool(const Trainer&)>& go_on) {
@@ -297,7 +351,7 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
       saved_at = seconds_now();
     }
     seat.step_done();
-    asked = asked_anywhere(seat);
+    asked = asked_after_step(seat);
     return go_on(trainer) && !asked && !search_due();
   };
   Outcome outcome = Outcome::kSolved;
@@ -318,19 +372,7 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
     if (outcome != Outcome::kInterrupted || !go_on(*trainer_)) break;
     if (!asked && search_due()) continue;
     if (!asked) break;
-    const ThreadPool::Uninterrupted whole(pool_);
-    const ControlSeat::Wishes wishes = seat.take([&] { save(false); });
-    if (pool_.ranks() ? pool_.ranks()->any(wishes.stop) : wishes.stop) {
-      control.stop();  // also where another rank was asked
-      break;
-    }
-    if (wishes.save) save(false);
-    if (wishes.snapshot)
-      emit_({.kind = RunEvent::Kind::kSnapshot,
-             .seed = config_.seed,
-             .trainer = trainer_.get(),
-             .state = &trainer_->state(),
-             .snapshot = objective_->snapshot(objective_->parameters().values(), objective_->state())});
+    if (!handle_requests(control, seat)) break;
   }
   if (outcome == Outcome::kFinished || outcome == Outcome::kHopeless ||
       (outcome == Outcome::kSolved && objective_->unfinished())) {
@@ -340,10 +382,13 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
       outcome = Outcome::kSolved;
   }
   const ThreadPool::Uninterrupted whole(pool_);
-  if (!finished_) save(outcome != Outcome::kInterrupted);
+  if (!finished_)
+    save(outcome != Outcome::kInterrupted);
+  else if (folder_)
+    mend_model();
   // Also those that a kill or a full disk kept an earlier session from drawing.
   if (folder_ && outcome != Outcome::kInterrupted && trainer_->state().step > 0)
-    write_run_pictures(*folder_, *best_model(), pool_, finished_);
+    write_run_pictures(*folder_, best_model(), pool_, finished_);
   tell(RunEvent::Kind::kSeedEnded);
   return outcome;
 }
@@ -355,13 +400,15 @@ void Session::fill(SeedReport& report) const {
   report.best_step = s.best_step;
   report.loss = s.loss;
   report.score = best().score;
-  report.score_text = objective_->score_text(best().score);
+  report.score_text = objective_->score_text(best());
   report.validation_loss = best().loss;
   report.solved = solved();
   report.seconds = s.seconds;
   report.phases = trainer_->phases();
+  report.phases.search = search_seconds_;
+  report.phases.whole += search_seconds_;
   report.phase_steps = s.step - first_step_;
-  if (pool_.ranks()) report.bytes_sent = pool_.ranks()->bytes_sent() - first_byte_;
+  report.bytes_sent = trainer_->bytes_sent() + agreement_bytes_;
   report.num_parameters = objective_->parameters().num_parameters();
 }
 

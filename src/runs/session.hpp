@@ -20,12 +20,12 @@ class ControlSeat {
   ControlSeat& operator=(const ControlSeat&) = delete;
 
   bool asked() const { return flag_.raised(); }
-  struct Wishes {
+  struct Requests {
     bool stop = false, save = false, snapshot = false;
   };
   // What was asked since the last call; waits while the run is paused, after `before_wait`. The next step then runs to
   // its end unless a stop is asked for, or requests that come faster than steps would keep a run from ever moving on.
-  Wishes take(const std::function<void()>& before_wait);
+  Requests take(const std::function<void()>& before_wait);
   void step_done();
 
  private:
@@ -34,7 +34,7 @@ class ControlSeat {
   ThreadPool& pool_;
   const StopFlag* watched_before_;
   StopFlag flag_;
-  bool owes_a_step_ = false;  // written by this seed alone, under the control's mutex
+  bool must_finish_step_ = false;  // written by this seed alone, under the control's mutex
   std::uint64_t saves_, snapshots_;
 };
 
@@ -57,21 +57,25 @@ class Session {
   bool solved() const {
     return trainer_->state().evaluated && best().solved && (!objective_->unfinished() || refined_is_best());
   }
-  std::unique_ptr<Model> best_model() const;
+  LoadedModel best_model() const;  // with the notes of what a search found
 
  private:
-  // The search when training has ended and left the task unsolved (round 0) or in the midst of it; false when it was
+  // The search when training has ended and left the task unsolved (round 0) or in the middle of it; false when it was
   // stopped.
   bool refine(std::uint64_t round, RunControl& control, ControlSeat& seat,
               const std::function<bool(const Trainer&)>& go_on);
   bool search_due() const;
   bool refined_is_best() const;
-  void load_refined();
-  void take_refined(SafetensorsFile file);
+  void load_older_refined();
   void restore();
   void restore_from_files();
+  void take(Restored restored);
   bool asked_anywhere(const ControlSeat& seat);
+  bool handle_requests(RunControl& control, ControlSeat& seat);  // saves, a snapshot, a pause; false for a stop
+  bool asked_after_step(const ControlSeat& seat);
   void save(bool finished);
+  void write_model() const;
+  void mend_model() const;
   void tell(RunEvent::Kind kind) const;
   CheckpointNotes notes(bool finished) const;
 
@@ -83,13 +87,10 @@ class Session {
   InputHashes inputs_;
   std::unique_ptr<Objective> objective_;
   std::unique_ptr<Trainer> trainer_;
-  bool finished_ = false;
-  struct Refined {
-    Evaluation evaluation;
-    SafetensorsFile file;  // the model's
-  };
-  std::optional<Refined> refined_;
-  std::uint64_t first_step_ = 0, first_byte_ = 0;
+  bool began_before_ = false, finished_ = false;
+  std::optional<RefinedModel> refined_;
+  std::uint64_t first_step_ = 0, agreement_bytes_ = 0;  // sent to agree after every step whether to go on
+  double search_seconds_ = 0;
 };
 
 }  // namespace espalier

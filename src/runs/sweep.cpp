@@ -86,16 +86,18 @@ double time_to_solution(double seconds, double share) {
 Share SweepRow::share() const {
   Share s;
   for (const SeedReport& seed : seeds) {
-    s.solved += seed.solved;
-    ++s.trials;
+    s.solved += !seed.error && seed.solved;
+    s.trials += !seed.error;
   }
   return s;
 }
 
 double SweepRow::mean_seconds() const {
   double sum = 0;
-  for (const SeedReport& seed : seeds) sum += seed.seconds;
-  return seeds.empty() ? 0 : sum / static_cast<double>(seeds.size());
+  for (const SeedReport& seed : seeds)
+    if (!seed.error) sum += seed.seconds;
+  const std::size_t trials = share().trials;
+  return trials == 0 ? 0 : sum / static_cast<double>(trials);
 }
 
 Sweep::Sweep(const std::string& task, const Settings& fixed, std::vector<SweepAxis> axes, std::uint64_t first_seed,
@@ -142,20 +144,26 @@ SeedReport Sweep::trial(std::size_t combination, std::uint64_t seed, const std::
   Run run = begun ? Run::resume(path) : Run::create(config, {.folder = path});
   if (run.config().text() != config.text())
     fail("sweep", fmt::format("{}, made with other settings", path), "trials of this sweep", "use another folder");
-  {
-    const std::lock_guard lock(mutex_);
-    running_.push_back(&run.control());
-    if (stopped_) run.control().stop();
-  }
-  ThreadPool alone(1);
+  const struct Entry {  // in the list of what stop() stops
+    Sweep& sweep;
+    RunControl& control;
+    Entry(Sweep& s, RunControl& c) : sweep(s), control(c) {
+      const std::lock_guard lock(sweep.mutex_);
+      sweep.running_.push_back(&control);
+      if (sweep.stopped_) control.stop();
+    }
+    ~Entry() {
+      const std::lock_guard lock(sweep.mutex_);
+      std::erase(sweep.running_, &control);
+    }
+  } entry(*this, run.control());
   RunReport report;
   try {
+    ThreadPool alone(1);
     report = run.train(alone);
-  } catch (const Error&) {
+  } catch (...) {  // also for want of memory
     report.seeds.assign(1, {.seed = seed, .outcome = "failed", .error = std::current_exception()});
   }
-  const std::lock_guard lock(mutex_);
-  std::erase(running_, &run.control());
   SeedReport result = report.best();
   result.seed = seed;
   for (std::size_t i = 0; i < report.seeds.size(); ++i)  // all attempts
@@ -198,7 +206,10 @@ std::vector<SweepRow> Sweep::run(const std::string& folder, const ThreadPool& po
   };
   {
     std::vector<std::jthread> threads;
-    for (int k = 1; k < std::min<int>(pool.workers(), static_cast<int>(trials())); ++k) threads.emplace_back(work);
+    try {
+      for (int k = 1; k < std::min<int>(pool.workers(), static_cast<int>(trials())); ++k) threads.emplace_back(work);
+    } catch (const std::exception&) {  // no more threads, or no memory for one: the others do it all
+    }
     work();
   }
   if (failure) std::rethrow_exception(failure);

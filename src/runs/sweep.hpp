@@ -41,8 +41,8 @@ double time_to_solution(double seconds, double share);
 struct SweepRow {
   Settings settings;  // one value per axis
   std::vector<SeedReport> seeds;
-  Share share() const;
-  double mean_seconds() const;  // of a try, solved or not
+  Share share() const;          // of the trials that did not fail
+  double mean_seconds() const;  // of such a try, solved or not
   double tts99() const { return time_to_solution(mean_seconds(), share().value()); }
 };
 

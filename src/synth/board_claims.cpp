@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
 #include "netlist/cell.hpp"
@@ -16,15 +17,18 @@ using Verdict = BoardProof::Verdict;
 
 namespace {
 
-std::string count(long number, const std::string& what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 int height_of(const Board& board) { return static_cast<int>(board.height()); }
 int width_of(const Board& board) { return static_cast<int>(board.width()); }
 
 std::size_t bits_of(const Board& board, int channels) {
   return board.height() * board.width() * static_cast<std::size_t>(channels);
+}
+
+// Under which schedules.
+std::string schedules(int round, int moments) {
+  if (!round) return "";
+  return fmt::format(", whenever cells update, if each does at least once in a round{},",
+                     moments ? fmt::format(" of at most {}", counted(moments, "moment")) : "");
 }
 
 // A rule's table as a circuit over the patches of a cell: for each place the two halves of the table that it chooses
@@ -68,9 +72,11 @@ BoardProver::Query BoardProver::from_every_start(const Board& target, int steps)
 BoardProof BoardProver::converges(const Board& target, int steps) {
   BoardProof proof = answer(from_every_start(target, steps));
   proof.unknown_bits = bits_of(target, cell_channels(system_.cell));
-  proof.claim = fmt::format("from every start{} the {} x {} board shows the target after {}, and ever after",
-                            system_.round ? ", whenever cells update, if each does at least once in a round," : "",
-                            target.height(), target.width(), count(steps, system_.round ? "round" : "step"));
+  // What is settled never changes again; search looks at the ends of rounds alone.
+  proof.claim = fmt::format("from every start{} the {} x {} board shows the target after {}, and {}",
+                            schedules(system_.round, proof.moments), target.height(), target.width(),
+                            counted(steps, system_.round ? "round" : "step"),
+                            proof.moments ? "after every later one" : "ever after");
   return proof;
 }
 
@@ -111,7 +117,7 @@ BoardProof BoardProver::repeats_somehow(const std::string& where, int period, in
     in_a_row = 1;
   }
   if (!options_.proof_file.empty() && period > 1) in_a_row = 1;  // one question, one proof
-  const std::string again = period == 1 ? "ever after" : fmt::format("again every {}", count(period, "step"));
+  const std::string again = period == 1 ? "ever after" : fmt::format("again every {}", counted(period, "step"));
   BoardProof first;
   for (int times = 1; times <= in_a_row && !out_of_time(); ++times) {
     BoardProof proof = ask(prover, times);
@@ -160,7 +166,7 @@ BoardProof BoardProver::repeats_on_every_size(const MakeTarget& target, int tile
           "by induction over neighbourhoods: proved on the {} such boards with sides up to {}; of every larger one, "
           "what "
           "a cell sees in {} occurs there",
-          done, sides.back(), count(radius, "step"));
+          done, sides.back(), counted(radius, "step"));
       return all;
     };
     const std::string where = multiple == 1 ? "every board of any size"
@@ -178,14 +184,14 @@ BoardProof BoardProver::repeats_from(const Board& start, const Board& target, in
   BoardProof proof;
   proof.needed_channels = static_cast<int>(channels_.size());
   proof.claim = fmt::format("from the task's start the {} x {} board shows the target after {} and {}", target.height(),
-                            target.width(), count(steps, "step"),
-                            period == 1 ? "ever after" : fmt::format("again every {}", count(period, "step")));
+                            target.width(), counted(steps, "step"),
+                            period == 1 ? "ever after" : fmt::format("again every {}", counted(period, "step")));
   BoardBatch boards(1, start.height(), start.width(), start.channels());
   boards.set_board(0, start);
   BatchOptions how;
   how.periodic = system_.periodic;
   BatchSimulator simulator(system_.cell, how);
-  simulator.run(boards, static_cast<std::uint64_t>(steps), ThreadPool(1));
+  simulator.run(boards, static_cast<std::uint64_t>(steps), pool());
   std::vector<Board> seen;  // every `period` steps, the needed channels
   for (std::size_t n = 0; n * period < kMaxSteps && !out_of_time(); ++n) {
     const Board now = boards.board(0);
@@ -205,9 +211,9 @@ BoardProof BoardProver::repeats_from(const Board& start, const Board& target, in
       return proof;
     }
     seen.push_back(kept);
-    simulator.run(boards, static_cast<std::uint64_t>(period), ThreadPool(1));
+    simulator.run(boards, static_cast<std::uint64_t>(period), pool());
   }
-  proof.how = fmt::format("no board came back in {} steps", seen.size() * static_cast<std::size_t>(period));
+  proof.how = fmt::format("no board came back in {}", counted(seen.size() * static_cast<std::size_t>(period), "step"));
   return proof;
 }
 
@@ -277,11 +283,11 @@ BoardProof BoardProver::heals(const Board& settled, const Board& target, int hei
   BoardProof all;
   const auto finish = [&] {
     all.claim = fmt::format(
-        "however {} x {} cells of the {} x {} board that shows the target are changed, at any of {} places, it shows "
-        "it "
-        "again after {}{}",
-        height, width, target.height(), target.width(), rows * columns, count(steps, system_.round ? "round" : "step"),
-        system_.round ? ", whenever cells update, if each does at least once in a round" : "");
+        "however {} x {} cells of one settled {} x {} board that shows the target are changed, at any of {} places,{} "
+        "it shows it again after {}",
+        height, width, target.height(), target.width(), rows * columns,
+        system_.round ? schedules(system_.round, all.moments).substr(1) : "",
+        counted(steps, system_.round ? "round" : "step"));
     return all;
   };
   if (!options_.proof_file.empty()) {
@@ -304,6 +310,7 @@ BoardProof BoardProver::heals(const Board& settled, const Board& target, int hei
                               static_cast<std::size_t>(height), static_cast<std::size_t>(width)};
     const BoardProof one = answer(damaged_at(settled, target, where, steps));
     const std::size_t gates = std::max(all.gates, one.gates);
+    const int moments = std::max(all.moments, one.moments);
     if (one.verdict != Verdict::kProved) {
       all = one;
       all.unknown_bits = bits;
@@ -311,6 +318,7 @@ BoardProof BoardProver::heals(const Board& settled, const Board& target, int hei
       return finish();
     }
     all.gates = gates;
+    all.moments = moments;
     report(static_cast<std::uint64_t>(place) + 1, static_cast<std::uint64_t>(rows * columns), "places");
   }
   all.verdict = Verdict::kProved;
@@ -366,7 +374,7 @@ BoardProof prove_equals(const Netlist& cell, const RuleTable& rule, const std::s
       target.set(y, x, 0, rule[patch] != 0);
     }
   Board end = start;
-  Simulator(cell, 3, 3, {.periodic = false}).run(end, 1, ThreadPool(1));
+  Simulator(cell, 3, 3, {.periodic = false}).run(end, 1);
   proof.verdict = Verdict::kRefuted;
   proof.counter_example = BoardCounterExample{start, end, target, {}, static_cast<int>(count_wrong(end, target)), 1};
   return proof;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <filesystem>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
@@ -161,7 +160,7 @@ bool BoardProver::by_simulation(const Query& query, BoardProof& proof) {
   const int portion = fire ? moments : kPortion;  // who fires is counted from the beginning
   for (int m = 0; m < moments; m += portion) {
     check_time();
-    simulator.run(boards, static_cast<std::uint64_t>(std::min(portion, moments - m)), ThreadPool(1));
+    simulator.run(boards, static_cast<std::uint64_t>(std::min(portion, moments - m)), pool());
   }
   for (std::size_t n = 0; n < sampled; ++n) {
     check_time();
@@ -217,12 +216,13 @@ void BoardProver::by_search(const Query& query, BoardProof& proof) {
       }
   if (bad.empty() && !always && !plain) {
     proof.verdict = Verdict::kProved;
+    proof.moments = system_.round;
     proof.how = fmt::format("by unrolling: {} gates, after which every visible cell is constant", proof.gates);
     return;
   }
   CnfCone solver(unroller.netlist(), false);
-  const std::string part = options_.proof_file + ".part";
-  if (plain) solver.record(part);
+  std::optional<GrowingFile> trace;
+  if (plain) solver.record(trace.emplace(options_.proof_file).stream());
   Stopper stopper([this] { return out_of_time(); });
   solver.connect(&stopper);
   for (int round = 0; system_.round && round < query.steps; ++round)
@@ -237,14 +237,16 @@ void BoardProver::by_search(const Query& query, BoardProof& proof) {
   if (plain) solver.close_record();
   if (found == CnfCone::Answer::kUnsatisfiable) {
     proof.verdict = Verdict::kProved;
+    proof.moments = system_.round;
     proof.how = fmt::format("by SAT: {} gates, no start that ends wrong", proof.gates);
     if (plain) {
-      write_atomically(options_.proof_file + ".cnf", std::string_view(solver.cnf()));
-      std::filesystem::rename(part, options_.proof_file);
+      // Only beside a whole proof, without which place() fails.
+      if (std::fflush(trace->stream()) == 0 && !std::ferror(trace->stream()))
+        write_atomically(options_.proof_file + ".cnf", std::string_view(solver.cnf()));
+      trace->place();
     }
     return;
   }
-  if (plain) std::filesystem::remove(part);
   if (found == CnfCone::Answer::kUnknown) {
     proof.how = fmt::format("no answer in time; {} gates searched", proof.gates);
     return;
@@ -287,7 +289,7 @@ void BoardProver::refute(const Query& query, Board start, std::vector<Board> fir
   BatchOptions how;
   how.periodic = system_.periodic;
   how.fire = fire ? &*fire : nullptr;
-  BatchSimulator(system_.cell, how).run(boards, moments, ThreadPool(1));
+  BatchSimulator(system_.cell, how).run(boards, moments, pool());
   const std::size_t wrong = count_wrong(boards.board(0), query.target);
   if (!wrong) fail("prove", "a counter-example that simulation does not confirm", "one that it does", "report this");
   proof.verdict = Verdict::kRefuted;

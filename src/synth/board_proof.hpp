@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/life_rule.hpp"
-#include "espalier/simulator.hpp"
+#include "espalier/synth.hpp"
 #include "synth/unroll.hpp"
 
 namespace espalier {
@@ -23,39 +23,13 @@ struct BoardSystem {
   bool periodic = false;  // or zeros outside the board
   int visible = 1;        // how many channels, the first, are shown
   // 0: all cells update in every step. Otherwise cells update at any time, a step of a claim is a round in which every
-  // cell updates at least once, and search gives a round this many moments, at each of which any cells may update.
+  // cell updates at least once, and search gives a round this many moments, at each of which any cells may update. What
+  // search proves is claimed of rounds of that length only: a longer one may still break it.
   int round = 0;
-};
-
-struct BoardCounterExample {
-  Board start, end, target;
-  std::vector<Board> fires = {};  // asynchronous: who updates at each moment, one channel
-  int wrong = 0;                  // visible bits of `end` that are not the target's
-  std::uint64_t steps = 0;        // between start and end; of an asynchronous one, moments
 };
 
 // Bits in which the target's channels of a board are not the target's.
 std::size_t count_wrong(const Board& board, const Board& target);
-
-struct BoardProof {
-  enum class Verdict { kProved, kRefuted, kUndecided };
-  Verdict verdict = Verdict::kUndecided;
-  std::string claim = {}, how = {};
-  int needed_channels = 0;       // those that the visible ones ever depend on
-  std::size_t unknown_bits = 0;  // of the start, all channels: the claim is about 2 to this many boards
-  std::size_t gates = 0;         // of the unrolled board, after folding
-  std::optional<BoardCounterExample> counter_example = {};
-};
-
-struct BoardProofOptions {
-  double seconds = 0;      // 0: as long as it takes
-  std::uint64_t seed = 1;  // of the boards that are simulated before anything is searched for
-  // Where to write a proof in DRAT, and FILE.cnf that it refutes. The board is then unrolled gate by gate, so that a
-  // checker takes nothing on trust but the unrolling.
-  std::string proof_file = {};
-  std::function<void(std::uint64_t done, std::uint64_t total, const std::string& doing)> progress = {};
-  std::function<bool()> stop = {};
-};
 
 // A rule's visible channel on every patch, whatever the other channels are, or else while these are 0 and stay so.
 BoardProof prove_equals(const Netlist& cell, const RuleTable& rule, const std::string& name);
@@ -102,6 +76,7 @@ class BoardProver {
   Query damaged_at(const Board& settled, const Board& target, DeadRectangle where, int steps) const;
   LiteralBoard free_board(const Board& target) const;
   bool out_of_time() const;
+  const ThreadPool& pool() const { return options_.pool ? *options_.pool : calling_thread(); }
   void check_time() const;  // Cancelled when there is none left
   void report(std::uint64_t done, std::uint64_t total, const std::string& doing) const;
 

@@ -102,7 +102,7 @@ class Correspondence {
   Netlist replaced() const {
     Netlist n = without_gates(cell_);
     LiteralBuilder builder(n);
-    const std::vector<Literal> values = outputs(builder, patch([](int) { return false; }, false));
+    const std::vector<Literal> values = builder.copy(cell_, patch([](int) { return false; }, false));
     for (std::size_t c = 0; c < values.size(); ++c) n.outputs[c].net = builder.net(values[c]);
     return n;
   }
@@ -122,18 +122,6 @@ class Correspondence {
     return literals;
   }
 
-  std::vector<Literal> outputs(LiteralBuilder& builder, std::vector<Literal> nets) const {
-    nets.resize(cell_.nets());
-    for (std::size_t g = 0; g < cell_.gates.size(); ++g) {
-      const auto& [gate, a, b] = cell_.gates[g];
-      nets[cell_.net_of_gate(g)] =
-          is_constant(gate) ? Literal{kNoNet, gate == Gate::kTrue} : builder.gate(gate, nets[a], nets[b]);
-    }
-    std::vector<Literal> values;
-    for (const NetlistOutput& output : cell_.outputs) values.push_back(nets[output.net]);
-    return values;
-  }
-
   // One round over all ends of the board; false when a relation had to go.
   bool holds() {
     const bool plain = std::none_of(relations_.begin(), relations_.end(), [](const Relation& r) { return r.inverted; });
@@ -145,8 +133,8 @@ class Correspondence {
       Netlist n = without_gates(cell_);
       n.outputs.clear();
       LiteralBuilder builder(n);
-      const std::vector<Literal> real = outputs(builder, patch(outside, true)),
-                                 told = outputs(builder, patch(outside, false));
+      const std::vector<Literal> real = builder.copy(cell_, patch(outside, true)),
+                                 told = builder.copy(cell_, patch(outside, false));
       for (int c = 0; c < channels_; ++c) {
         const auto [of, inverted] = relations_[c];
         const Literal wanted = of < 0 ? Literal{kNoNet, inverted} : real[of] ^ inverted;
@@ -170,7 +158,7 @@ class Correspondence {
     LiteralBuilder builder(n);
     std::vector<Literal> free;
     for (Net i = 0; i < n.inputs.size(); ++i) free.push_back({i, false});
-    const std::vector<Literal> real = outputs(builder, free);
+    const std::vector<Literal> real = builder.copy(cell_, free);
     for (int c = 0; c < channels_; ++c) {
       const auto [of, inverted] = relations_[c];
       if (!differ(n, builder, real[c], of < 0 ? Literal{kNoNet, inverted} : real[of] ^ inverted)) continue;
@@ -216,7 +204,7 @@ std::vector<Relation> candidates(const Netlist& cell, const ChannelOptions& opti
   simulation.periodic = options.periodic;
   Simulator simulator(cell, board.height(), board.width(), simulation);
   for (std::uint64_t step = 0; step <= options.steps && seen[0].size() < kEnough; ++step) {
-    if (step > 0) simulator.run(board, 1, ThreadPool(1));
+    if (step > 0) simulator.run(board, 1);
     if (step == 0 && !options.start) continue;
     for (int c = 0; c < C; ++c)
       for (std::size_t y = 0; y < board.height(); ++y)

@@ -1,13 +1,10 @@
-// The channels of an automaton's cell, across steps: which ones the visible ones ever depend on, and which are always
-// constant, equal or opposite.
+// The channels of an automaton's cell, one by one: which ones the visible ones ever depend on, and the cell of some
+// alone. What the library makes of that is reduce_channels() in synth.hpp.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "espalier/netlist.hpp"
-#include "espalier/simulator.hpp"
+#include "espalier/synth.hpp"
 
 namespace espalier {
 
@@ -20,25 +17,5 @@ Netlist keep_channels(const Netlist& cell, const std::vector<int>& kept);
 
 // The given channels of a board.
 Board pick_channels(const Board& board, const std::vector<int>& channels);
-
-struct ChannelOptions {
-  int visible = 1;  // the first channels
-  bool periodic = false;
-  // Also what holds on every board that can be reached: from this start, of all channels, or, with `from_any`, after
-  // the first step from any.
-  std::optional<Board> start = {};
-  bool from_any = false;
-  std::uint64_t steps = 100;  // simulated to find what may hold, before it is proved
-};
-struct ChannelReport {
-  Netlist cell;                                // what is left
-  std::vector<int> kept;                       // its channels, by their old numbers
-  std::vector<int> unneeded;                   // no visible channel ever depends on them
-  std::vector<int> constant, equal, opposite;  // proved by induction, and replaced by what they are
-  std::string proof;                           // in words
-};
-// Shows the same for ever: from every start, or with `start` and `from_any` from what these say. Asynchronous updates
-// included, as a cell takes all its new channels at once. The cell should be simplified.
-ChannelReport reduce_channels(const Netlist& cell, const ChannelOptions& options);
 
 }  // namespace espalier

@@ -19,7 +19,7 @@ Netlist import_circuit(std::string_view bytes, const std::string& file) {
 
 ProvedCircuit ProvedCircuit::as_given(const Netlist& netlist) {
   check_netlist(netlist, "circuit");
-  return {netlist, "as given"};
+  return {netlist, "as given, nothing proved"};
 }
 
 ProvedCircuit prove_and_simplify(const Netlist& raw, const SimplifyOptions& options, const VerifyOptions& proof) {
@@ -35,6 +35,16 @@ ProvedCircuit prove_and_simplify(const Netlist& raw, const SimplifyOptions& opti
          "take the circuit as given, and report this");
   ProvedCircuit circuit(std::move(small), words);
   circuit.report_ = std::move(report);
+  return circuit;
+}
+
+ProvedCircuit prove_across_steps(const ProvedCircuit& cell, const ChannelOptions& options) {
+  ChannelReport across = reduce_channels(cell.netlist(), options);
+  ProvedCircuit circuit(std::move(across.cell),
+                        fmt::format("{}; {} of {} channels, {}", cell.proof(), across.kept.size(),
+                                    cell.netlist().outputs.size(), across.proof));
+  circuit.report_ = cell.report();
+  circuit.kept_ = std::move(across.kept);
   return circuit;
 }
 

@@ -31,10 +31,10 @@ void CnfCone::require(std::span<const Literal> literals) {
   add(0);
 }
 
-void CnfCone::record(const std::string& path) {
+void CnfCone::record(std::FILE* file) {
   recording_ = true;
   solver_->set("binary", 0);
-  if (!solver_->trace_proof(path.c_str())) fail("proof", path, "a file that can be written");
+  if (!solver_->trace_proof(file, "proof")) fail("proof", "a solver that is at work", "a new one");
 }
 
 std::string CnfCone::cnf() const { return fmt::format("p cnf {} {}\n{}", variables_, clauses_, recorded_); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cadical.hpp>
+#include <cstdio>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,8 +28,8 @@ class CnfCone {
   void require(std::span<const Literal> literals);
   Answer solve() { return run(-1); }
 
-  // Before anything else: what is added is kept for write_cnf, and what is derived goes to `path` as DRAT.
-  void record(const std::string& path);
+  // Before anything else: what is added is kept for write_cnf, and what is derived goes to `file` as DRAT.
+  void record(std::FILE* file);
   void close_record() { solver_->close_proof_trace(); }
   std::string cnf() const;  // in DIMACS
 

@@ -2,11 +2,29 @@
 // JavaScript: one ES module, 32 patterns or cells in a word.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "synth/formats.hpp"
 #include "synth/names.hpp"
 
 namespace espalier {
 namespace {
+
+// The words of a board, planes [channel][height][ceil(width / bits)], as both languages write them.
+std::string board_words(const Board& board, std::size_t bits, const char* suffix) {
+  std::string text;
+  std::size_t count = 0;
+  for (int c = 0; c < board.channels(); ++c)
+    for (std::size_t y = 0; y < board.height(); ++y)
+      for (std::size_t first = 0; first < board.width(); first += bits) {
+        std::uint64_t word = 0;
+        for (std::size_t x = first; x < std::min(board.width(), first + bits); ++x)
+          word |= std::uint64_t{board.get(y, x, c)} << (x - first);
+        text += fmt::format("{}{:#x}{}", count == 0 ? "" : count % 8 ? ", " : ",\n  ", word, suffix);
+        ++count;
+      }
+  return text;
+}
 
 // `static inline` body shared by both functions: the compiler keeps the gates in registers.
 std::string gates_function(const Netlist& n, const std::string& name) {
@@ -112,10 +130,15 @@ CSource export_c(const Netlist& n, const std::string& header_name, const ExportO
         "{0}_channels = "
         "{4} }};\n",
         name, options.height, options.width, options.periodic ? 1 : 0, n.outputs.size());
+  if (is_cell(n) && options.start)
+    c.header += fmt::format("/* Its start, as {0}_step takes it. */\nextern const uint64_t {0}_start[{1}];\n", name,
+                            n.outputs.size() * options.start->height() * ((options.start->width() + 63) / 64));
   c.header += "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
   c.source = fmt::format("#include \"{}\"\n\n", header_name) + gates_function(n, name) +
              fmt::format("\nvoid {0}_cell(const uint64_t *in, uint64_t *out) {{ {0}_gates(in, out); }}\n", name);
   if (is_cell(n)) c.source += step_function(n, name);
+  if (is_cell(n) && options.start)
+    c.source += fmt::format("\nconst uint64_t {}_start[] = {{\n  {}}};\n", name, board_words(*options.start, 64, "u"));
   return c;
 }
 
@@ -153,7 +176,7 @@ std::string export_javascript(const Netlist& n, const ExportOptions& options) {
 export const channels = {};
 // The board of the model itself.
 export const boardHeight = {}, boardWidth = {}, boardPeriodic = {};
-// One synchronous step. board and next: Uint32Array [channel][height][ceil(width / 32)], cell x in bit x % 32 of word
+{}// One synchronous step. board and next: Uint32Array [channel][height][ceil(width / 32)], cell x in bit x % 32 of word
 // x >> 5, bits beyond the width 0. periodic: true, or false for zeros outside.
 export function step(board, next, height, width, periodic = boardPeriodic) {{
   const words = (width + 31) >> 5, plane = height * words, last = (width - 1) & 31;
@@ -182,7 +205,11 @@ export function step(board, next, height, width, periodic = boardPeriodic) {{
   }}
 }}
 )",
-                      C, options.height, options.width, options.periodic ? "true" : "false");
+                      C, options.height, options.width, options.periodic ? "true" : "false",
+                      options.start ? fmt::format("// Its start, as step() takes it: a new array at each call.\n"
+                                                  "export const boardStart = () => new Uint32Array([\n  {}]);\n",
+                                                  board_words(*options.start, 32, ""))
+                                    : "");
   return text;
 }
 

@@ -193,9 +193,9 @@ std::string export_aiger_binary(const Netlist& n, std::size_t latches) {
   return bytes + symbols(n, latches);
 }
 
-// DOT: the gate graph from left to right. Gates are those that do not care which operand is which; an inverted operand
-// has a bubble where it enters. In large circuits the inputs of a gate are written into it, and what does not hang
-// together is packed side by side: else the drawing is a strip that nobody can read.
+// DOT: the gate graph from left to right, deep ones from top to bottom. Gates are those that do not care which operand
+// is which; an inverted operand has a bubble where it enters. In large circuits the inputs of a gate are written into
+// it, and what does not hang together is packed side by side: else the drawing is a strip that nobody can read.
 namespace {
 
 constexpr std::size_t kSmallDrawing = 40;  // gates
@@ -243,11 +243,14 @@ std::string export_dot(const Netlist& n) {
   const std::vector<bool> live = live_nets(n);
   const NetlistCounts counts = count_netlist(n);
   const bool large = counts.gates() > kSmallDrawing;
+  // A gate is wider than high: long chains go down the page.
+  const bool deep = large && counts.depth * counts.depth > 2 * counts.gates();
   std::string text = fmt::format(
-      "digraph {} {{\n  rankdir=LR;\n  {}\n  node [fontname=\"Helvetica\", fontsize=11, height=0.3, "
+      "digraph {} {{\n  rankdir={};\n  {}\n  node [fontname=\"Helvetica\", fontsize=11, height=0.3, "
       "margin=\"0.06,0.04\"];\n"
       "  edge [arrowsize=0.7];\n  fontname=\"Helvetica\"; fontsize=12; labelloc=b;\n  label={};\n",
-      quoted(n.name), large ? "pack=12; packmode=\"graph\"; nodesep=0.1; ranksep=0.35;" : "nodesep=0.15; ranksep=0.5;",
+      quoted(n.name), deep ? "TB" : "LR",
+      large ? "pack=12; packmode=\"graph\"; nodesep=0.1; ranksep=0.35;" : "nodesep=0.15; ranksep=0.5;",
       quoted(fmt::format("{} gates, depth {}. A bubble where a line enters a gate: inverted there{}.", counts.gates(),
                          counts.depth, large ? "; in a gate's list of inputs ~ says so" : "")));
   // Gates that read inputs alone stand in three columns rather than one, where they have one reader.

@@ -42,14 +42,14 @@ std::string combinational(const Netlist& n, const std::string& name) {
   return text + "endmodule\n";
 }
 
-// The ports of an instance joined to the bits of two vectors.
-std::string connections(const Netlist& n, const std::string& in, const std::string& out, const std::string& indent) {
+// The ports of an instance joined to the nets that `in` and `out` name.
+template <class In, class Out>
+std::string connections(const Netlist& n, const In& in, const Out& out, const std::string& indent) {
   const VerilogNames names(n);
   std::string text;
-  for (std::size_t i = 0; i < n.inputs.size(); ++i)
-    text += fmt::format("{}.{}({}[{}]),\n", indent, names.nets[i], in, i);
+  for (std::size_t i = 0; i < n.inputs.size(); ++i) text += fmt::format("{}.{}({}),\n", indent, names.nets[i], in(i));
   for (std::size_t o = 0; o < n.outputs.size(); ++o)
-    text += fmt::format("{}.{}({}[{}]){}", indent, names.outputs[o], out, o, o + 1 < n.outputs.size() ? ",\n" : "");
+    text += fmt::format("{}.{}({}){}", indent, names.outputs[o], out(o), o + 1 < n.outputs.size() ? ",\n" : "");
   return text;
 }
 
@@ -79,52 +79,60 @@ std::vector<bool> flat(const Board& board) {
 }
 
 std::string array(const Netlist& n, const std::string& name, const ExportOptions& options) {
-  // Nine lines rather than a loop: each scope of a generate loop costs icarus time that grows with their number.
-  std::string places;
+  // A simulator of events resolves a vector that is driven piece by piece whole, each time a piece changes: a minute
+  // for the letter's 256 cells of 64 channels. So each neighbour is a net of its own, each new bit too, and each cell
+  // writes its own part of the board. Nine lines rather than a loop: each scope of a generate loop costs icarus time
+  // that grows with their number.
   const std::size_t C = n.outputs.size();
+  std::string places, after, next;
   for (std::size_t p = 0; p < 9; ++p)
     places += fmt::format(
-        "        assign patch[{0} +: {1}] =\n"
+        "        wire [{1}-1:0] from{0} =\n"
         "          PERIODIC || (y + {2} >= 1 && y + {2} <= HEIGHT && x + {3} >= 1 && x + {3} <= WIDTH) ?\n"
         "          state[(((y + {2} + HEIGHT - 1) % HEIGHT) * WIDTH + (x + {3} + WIDTH - 1) % WIDTH) * {1} +: {1}] : "
         "{1}'b0;\n",
-        p * C, C, p / 3, p % 3);
+        p, C, p / 3, p % 3);
+  for (std::size_t c = 0; c < C; ++c) {
+    after += fmt::format("{}after{}", c ? ", " : "", c);
+    next += fmt::format("{}after{}", c ? ", " : "", C - 1 - c);
+  }
+  const std::string ports = connections(
+      n, [&](std::size_t i) { return fmt::format("from{}[{}]", i / C, i % C); },
+      [](std::size_t o) { return fmt::format("after{}", o); }, "          ");
   return fmt::format(R"(
 // A board of HEIGHT x WIDTH cells; bit (y * WIDTH + x) * {1} + channel of `state`. With `load` the board is taken
-// from `data`, otherwise every cell makes one step at each rising edge. Unless it is told otherwise it is the model's own
-// board: its size, its boundary (zeros around it, or PERIODIC) and its start.
+// from `data`, otherwise every cell makes one step at each rising edge, all of them together, whether or not the model was
+// trained with cells that update at different times. Unless it is told otherwise it is the model's own board: its size,
+// its boundary (zeros around it, or PERIODIC) and its start.
 module {0}_array #(
-  parameter HEIGHT = {3},
-  parameter WIDTH = {4},
-  parameter PERIODIC = {5},
-  parameter [HEIGHT*WIDTH*{1}-1:0] START = {6}
+  parameter HEIGHT = {2},
+  parameter WIDTH = {3},
+  parameter PERIODIC = {4},
+  parameter [HEIGHT*WIDTH*{1}-1:0] START = {5}
 ) (
   input wire clk,
   input wire load,
   input wire [HEIGHT*WIDTH*{1}-1:0] data,
   output reg [HEIGHT*WIDTH*{1}-1:0] state
 );
-  wire [HEIGHT*WIDTH*{1}-1:0] next;
+  initial state = START;
   genvar y, x;
   generate
     for (y = 0; y < HEIGHT; y = y + 1) begin : row
       for (x = 0; x < WIDTH; x = x + 1) begin : column
-        wire [{2}:0] patch;
-{8}        wire [{1}-1:0] after;
+{6}        wire {7};
         {0} cell_logic (
-{7}
+{8}
         );
-        assign next[(y * WIDTH + x) * {1} +: {1}] = after;
+        always @(posedge clk)
+          state[(y * WIDTH + x) * {1} +: {1}] <= load ? data[(y * WIDTH + x) * {1} +: {1}] : {{{9}}};
       end
     end
   endgenerate
-  initial state = START;
-  always @(posedge clk) state <= load ? data : next;
 endmodule
 )",
-                     name, n.outputs.size(), n.inputs.size() - 1, options.height, options.width,
-                     options.periodic ? 1 : 0, options.start ? hexadecimal(flat(*options.start)) : "0",
-                     connections(n, "patch", "after", "          "), places);
+                     name, C, options.height, options.width, options.periodic ? 1 : 0,
+                     options.start ? hexadecimal(flat(*options.start)) : "0", places, after, ports, next);
 }
 
 }  // namespace
@@ -133,7 +141,8 @@ std::string export_verilog(const Netlist& n, const ExportOptions& options) {
   if (n.inputs.empty() || n.outputs.empty()) return "// a circuit without inputs or outputs\n";
   const std::string name = identifier(n.name);
   const NetlistCounts counts = count_netlist(n);
-  std::string text = fmt::format("// {}: {} gates, depth {}.\n", comment_text(n.name), counts.gates(), counts.depth);
+  std::string text = fmt::format("// {}: {} gates, depth {}.\n`timescale 1ns / 1ns\n", comment_text(n.name),
+                                 counts.gates(), counts.depth);
   text += combinational(n, name);
   if (is_cell(n)) text += array(n, name, options);
   return text;
@@ -161,11 +170,10 @@ std::string boards(const Netlist& n, const ExportOptions& options, bool periodic
   SimulatorOptions simulation;
   simulation.periodic = periodic;
   Simulator simulator(n, H, W, simulation);
-  const ThreadPool pool(1);
   const char* kind = periodic ? "periodic" : "zero";
   std::string text = fmt::format("    load = 1; data = {}; #1 clk = 1; #1 clk = 0; load = 0;\n", binary(flat(board)));
   for (int s = 0; s < options.test_steps; ++s) {
-    simulator.run(board, 1, pool);
+    simulator.run(board, 1);
     text += fmt::format(
         "    #1 clk = 1; #1 clk = 0;\n    if ({0}_state !== {1}) begin errors = errors + 1; $display(\"FAIL {0} board, "
         "step "
@@ -204,11 +212,18 @@ std::string own_run(Board board, const Netlist& n, const ExportOptions& options)
   const int steps = std::min(options.steps, kMaxSteps);
   SimulatorOptions simulation;
   simulation.periodic = options.periodic;
-  Simulator(n, board.height(), board.width(), simulation).run(board, static_cast<std::uint64_t>(steps), ThreadPool(1));
+  Simulator(n, board.height(), board.width(), simulation).run(board, static_cast<std::uint64_t>(steps));
   return fmt::format(
-      "    own_clk = 0;\n    for (step = 0; step < {0}; step = step + 1) begin #1 own_clk = 1; #1 own_clk = 0; end\n"
+      "    // The model's own board: {2}{3}, all cells in every step.\n    own_clk = 0;\n    for (step = 0; step < "
+      "{0}; step = step + 1) begin #1 own_clk = 1; #1 own_clk = 0; end\n"
       "    if (own_state !== {1}) begin errors = errors + 1; $display(\"FAIL the model's own board, step {0}\"); end\n",
-      steps, hexadecimal(flat(board)));
+      steps, hexadecimal(flat(board)),
+      board.height() == options.start->height() && board.width() == options.start->width()
+          ? fmt::format("{} x {} cells", board.height(), board.width())
+          : fmt::format("the upper left {} x {} of its {} x {} cells", board.height(), board.width(),
+                        options.start->height(), options.start->width()),
+      steps == options.steps ? fmt::format(", {} steps", steps)
+                             : fmt::format(", the first {} of {} steps", steps, options.steps));
 }
 
 }  // namespace
@@ -220,7 +235,10 @@ std::string export_verilog_testbench(const Netlist& n, const ExportOptions& opti
   std::string text = fmt::format(
       "`timescale 1ns / 1ns\nmodule {0}_testbench;\n  integer errors;\n  reg [{1}:0] in;\n  wire [{2}:0] out;\n"
       "  {0} circuit (\n{3}\n  );\n",
-      name, I - 1, O - 1, connections(n, "in", "out", "    "));
+      name, I - 1, O - 1,
+      connections(
+          n, [](std::size_t i) { return fmt::format("in[{}]", i); },
+          [](std::size_t o) { return fmt::format("out[{}]", o); }, "    "));
   if (is_cell(n)) {
     if (options.start) text += own_instance(own_board(options), name, options);
     text += fmt::format(

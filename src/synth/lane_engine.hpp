@@ -6,8 +6,8 @@
 #include <span>
 
 #include "base/scratch.hpp"
-#include "espalier/aligned.hpp"
 #include "espalier/simulator.hpp"
+#include "espalier/thread_pool.hpp"
 #include "netlist/sim_engine.hpp"
 #include "synth/mutants.hpp"
 

@@ -50,6 +50,18 @@ void LiteralBuilder::check_room() const {
   if (target_.nets() >= kMaxNets) fail("netlist", fmt::format("{} nets", target_.nets()), "below 2^30");
 }
 
+std::vector<Literal> LiteralBuilder::copy(const Netlist& circuit, std::vector<Literal> nets) {
+  nets.resize(circuit.nets() + 1);  // one to spare: constants may name net 0 of none
+  for (std::size_t g = 0; g < circuit.gates.size(); ++g) {
+    const auto& [type, a, b] = circuit.gates[g];
+    nets[circuit.net_of_gate(g)] =
+        is_constant(type) ? Literal{kNoNet, type == Gate::kTrue} : gate(type, nets[a], nets[b]);
+  }
+  std::vector<Literal> outputs;
+  for (const NetlistOutput& output : circuit.outputs) outputs.push_back(nets[output.net]);
+  return outputs;
+}
+
 Net LiteralBuilder::net(Literal literal) {
   if (!literal.constant() && !literal.inverted) return literal.net;
   const Gate type = literal.constant() ? (literal.inverted ? Gate::kTrue : Gate::kFalse) : Gate::kNotA;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <vector>
 
 #include "espalier/netlist.hpp"
 
@@ -23,6 +24,8 @@ class LiteralBuilder {
 
   // gate(a, b) as a literal; adds at most one gate. `fresh` tells whether it did.
   Literal gate(Gate type, Literal a, Literal b, bool* fresh = nullptr);
+  // Adds a whole circuit that reads these inputs; its outputs.
+  std::vector<Literal> copy(const Netlist& circuit, std::vector<Literal> inputs);
   // A net for a literal: a NOT or a constant gate is added where it must be, once for each literal.
   Net net(Literal literal);
 

@@ -65,6 +65,6 @@ std::vector<Netlist> rebuild(const Netlist& netlist, const RebuildOptions& optio
 Netlist resubstitute(const Netlist& netlist, const ResubstituteOptions& options = {},
                      ResubstituteReport* report = nullptr);
 // Fewer gates by mutation, function unchanged and proved: so many mutants are tried.
-Netlist search_smaller(const Netlist& netlist, std::uint64_t evaluations);
+Netlist search_smaller(const Netlist& netlist, std::uint64_t evaluations, const ThreadPool& pool);
 
 }  // namespace espalier

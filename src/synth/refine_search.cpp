@@ -10,6 +10,22 @@
 #include "espalier/synth.hpp"
 
 namespace espalier {
+
+Fields fields_of(SearchOptions& o) {
+  Fields f;
+  f.add("evaluations", o.evaluations, "mutants to try while bits are wrong or trials fail", 1, 1e15);
+  f.add("shrink", o.shrink, "mutants to try for fewer gates once no bit is wrong", 0, 1e15);
+  f.add("seed", o.seed, "seed of the search", 0, 1.8446744073709552e19);
+  f.add("patience", o.patience, "mutants between attempts to put bits right by construction", 1, 1e15);
+  f.add("groups", o.groups, "groups of 512 mutants in a generation", 1, 1024);
+  f.add("moves", o.moves, "distinct changes of a group", 1, 511);
+  f.add("company", o.company, "good mutants of a generation that are tried together", 0, 200);
+  f.add("slack", o.slack, "temperature: wrong bits more that are taken now and then", 0, 1e6);
+  f.add("room", o.room, "gates more than the best that a shrinking circuit may have", 0, 1e6);
+  f.add("gates-first", o.gates_first, "prefer fewer gates while bits are wrong, too");
+  return f;
+}
+
 namespace {
 
 constexpr std::array kPairGates{Gate::kAnd, Gate::kAAndNotB, Gate::kNotAAndB, Gate::kXor,     Gate::kOr,
@@ -214,7 +230,7 @@ CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGr
   std::array<std::uint32_t, kLanes> wrong;
   const bool solved = shrinking();
   const auto slack = static_cast<std::uint32_t>(solved ? 0 : 8 * options_.slack);
-  score_.score(parent, group, slack, wrong);
+  score_.score(parent, group, wrong);
   Judged judged;
   judged.parent_wrong = wrong[0];
   Draws draws(options_.seed, generation, (std::size_t{1} << 31) + number);
@@ -331,7 +347,7 @@ void CircuitSearch::polish(const ThreadPool& pool) {
   const Netlist circuit = compactor.build();
   if (compactor.measure(circuit).gates > compactor.measure(state_.parent).gates) return;
   state_.parent = circuit;
-  take_best(circuit, 0, pool);
+  take_best(circuit, state_.parent_wrong, pool);
 }
 
 void CircuitSearch::take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "espalier/fields.hpp"
 #include "espalier/thread_pool.hpp"
 #include "synth/mutants.hpp"
 
@@ -23,9 +24,8 @@ class LaneScore {
   virtual bool sampled() const { return false; }
   // `flawed`: nothing is wrong with the best but its flaws.
   virtual void draw_sample(std::uint64_t /*generation*/, bool /*flawed*/) {}
-  // Wrong bits of each lane of a group; lanes with more than lane 0 and `slack` together may get any larger number.
-  virtual void score(const Netlist& parent, const MutantGroup& group, std::uint32_t slack,
-                     std::span<std::uint32_t, kLanes> wrong) const = 0;
+  // Wrong bits of each lane of a group.
+  virtual void score(const Netlist& parent, const MutantGroup& group, std::span<std::uint32_t, kLanes> wrong) const = 0;
   // The circuit with wrong bits put right by construction, as many as can be; nothing where that cannot be done.
   virtual std::optional<Netlist> repair(const Netlist& /*circuit*/, std::uint64_t /*seed*/) const {
     return std::nullopt;
@@ -41,13 +41,15 @@ struct SearchOptions {
   std::uint64_t evaluations = 1'000'000;  // while bits are wrong or flaws are left; rounded up to whole generations
   std::uint64_t shrink = 0;               // evaluations after the last wrong bit is gone, for fewer gates
   std::size_t groups = 2;                 // of kLanes mutants, in a generation
-  std::size_t moves = 192;                // distinct changes of a group
+  std::size_t moves = 192;                // distinct changes per group
   double slack = 0;                       // temperature: wrong bits more that are taken with probability 1/e
   std::uint64_t patience = 50'000;        // evaluations between attempts by force: bits put right, passes of simplify()
   std::size_t room = 2;                   // gates more than the best that the parent may have while it shrinks
   std::size_t company = 24;               // good mutants of a generation that are tried together; 0: none
   bool gates_first = false;               // fewer gates count while bits are wrong, too
 };
+
+Fields fields_of(SearchOptions& options);
 
 struct SearchScore {
   std::uint64_t wrong = std::numeric_limits<std::uint64_t>::max();

@@ -54,21 +54,22 @@ void add_example_word(TargetTable& table, const Netlist& circuit, const std::vec
   table.count += 64;
 }
 
-Netlist shrink(const Netlist& circuit, const TargetTable& table, std::uint64_t evaluations, std::uint64_t seed) {
+Netlist shrink(const Netlist& circuit, const TargetTable& table, std::uint64_t evaluations, std::uint64_t seed,
+               const ThreadPool& pool) {
   TableScore score(table);
-  CircuitSearch search(circuit, score, {.seed = seed, .shrink = evaluations}, calling_thread());
-  while (!search.ended()) search.step(calling_thread());
+  CircuitSearch search(circuit, score, {.seed = seed, .shrink = evaluations}, pool);
+  while (!search.ended()) search.step(pool);
   return search.state().best;
 }
 
 }  // namespace
 
-Netlist search_smaller(const Netlist& netlist, std::uint64_t evaluations) {
+Netlist search_smaller(const Netlist& netlist, std::uint64_t evaluations, const ThreadPool& pool) {
   std::vector<Net> inputs;
   const Netlist circuit = over_live_inputs(netlist, inputs);
   if (inputs.empty() || circuit.gates.size() < 2) return netlist;
   if (inputs.size() <= kCompleteInputs)
-    return over_all_inputs(shrink(circuit, complete_table(circuit), evaluations, 1), inputs, netlist);
+    return over_all_inputs(shrink(circuit, complete_table(circuit), evaluations, 1, pool), inputs, netlist);
   const Random random(1, Purpose::kRefine, 0xffffffff);
   std::uint64_t draw = 0;
   TargetTable table;
@@ -82,7 +83,7 @@ Netlist search_smaller(const Netlist& netlist, std::uint64_t evaluations) {
   }
   Netlist proved = circuit;
   for (std::uint64_t round = 0; round < kRounds; ++round) {
-    const Netlist next = shrink(proved, table, evaluations / kRounds, round + 1);
+    const Netlist next = shrink(proved, table, evaluations / kRounds, round + 1, pool);
     const VerifyReport report = verify(circuit, next);
     if (report.verdict == VerifyReport::Verdict::kEqual) proved = next;
     if (!report.counter_example) continue;

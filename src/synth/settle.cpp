@@ -35,17 +35,12 @@ const std::string& Settler::next(const std::string& patch) {
   Netlist folded;
   folded.inputs = cell_.inputs;
   LiteralBuilder builder(folded);
-  std::vector<Literal> nets(cell_.nets() + 1);
+  std::vector<Literal> bits;
   for (std::size_t i = 0; i < patch.size(); ++i)
-    nets[i] = patch[i] == kUnknown ? Literal{static_cast<Net>(i), false} : constant_literal(patch[i] == '1');
-  for (std::size_t g = 0; g < cell_.gates.size(); ++g) {
-    const auto& [type, a, b] = cell_.gates[g];
-    nets[cell_.net_of_gate(g)] =
-        is_constant(type) ? constant_literal(type == Gate::kTrue) : builder.gate(type, nets[a], nets[b]);
-  }
+    bits.push_back(patch[i] == kUnknown ? Literal{static_cast<Net>(i), false} : constant_literal(patch[i] == '1'));
+  const std::vector<Literal> values = builder.copy(cell_, std::move(bits));
   CnfCone solver(folded, true);
-  for (const NetlistOutput& output : cell_.outputs) {
-    const Literal value = nets[output.net];
+  for (const Literal value : values) {
     char answer = value.constant() ? trit(value.inverted) : kUnknown;
     if (!value.constant() && !folded.is_input(value.net))
       for (const bool high : {false, true})

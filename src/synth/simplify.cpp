@@ -12,6 +12,19 @@
 #include "synth/passes.hpp"
 
 namespace espalier {
+
+Fields fields_of(SimplifyOptions& o) {
+  Fields f;
+  f.add("for", o.goal, "what is to be small; an XOR is one gate or three ands",
+        {kCircuitGoalNames.begin(), kCircuitGoalNames.end()})
+      .alias("goal");
+  f.add("sweep", o.sweep, "merge gates that are proved equal or opposite");
+  f.add("resubstitute", o.resubstitute, "rebuild gates from others wherever what they feed cannot tell");
+  f.add("search", o.search, "mutants to try for fewer gates; the result is proved", 0, 1e12);
+  f.add("with-abc", o.with_abc, "let Berkeley ABC rewrite it too");
+  return f;
+}
+
 namespace {
 
 class Simplifier {
@@ -234,7 +247,9 @@ Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, Simplif
     if (work.best().gates.size() == before) break;
   }
   if (options.search) {
-    work.apply("search", [&](const Netlist& n) { return search_smaller(n, options.search); });
+    work.apply("search", [&](const Netlist& n) {
+      return search_smaller(n, options.search, options.pool ? *options.pool : calling_thread());
+    });
     work.tidy(options.max_rounds);
   }
   if (options.with_abc) {

@@ -84,8 +84,7 @@ TableScore::TableScore(TargetTable table, const LaneOptions& options) : table_(s
     if (table_.count % 64) cares.back() &= (std::uint64_t{1} << (table_.count % 64)) - 1;
 }
 
-void TableScore::score(const Netlist& parent, const MutantGroup& group, std::uint32_t,
-                       std::span<std::uint32_t, kLanes> wrong) const {
+void TableScore::score(const Netlist& parent, const MutantGroup& group, std::span<std::uint32_t, kLanes> wrong) const {
   const std::size_t words = lane_words(options_), inputs = table_.inputs.size(), outputs = table_.outputs.size();
   const std::size_t plane = kBlock * words, all = parent.outputs.size();  // more than are judged, of a cell
   AlignedVector<std::uint64_t> read(inputs * plane), written(all * plane);

@@ -28,8 +28,7 @@ class TableScore : public LaneScore {
  public:
   explicit TableScore(TargetTable table, const LaneOptions& options = {});
   CircuitKind kind() const override { return {table_.outputs.size(), 0}; }
-  void score(const Netlist& parent, const MutantGroup& group, std::uint32_t slack,
-             std::span<std::uint32_t, kLanes> wrong) const override;
+  void score(const Netlist& parent, const MutantGroup& group, std::span<std::uint32_t, kLanes> wrong) const override;
   std::optional<Netlist> repair(const Netlist& circuit, std::uint64_t seed) const override;
   std::uint64_t judge(const Netlist& circuit, const ThreadPool& pool) const override;
   const TargetTable& table() const { return table_; }

@@ -131,24 +131,11 @@ Netlist join(const Netlist& first, const Netlist& second, const std::vector<std:
   Netlist joint;
   joint.inputs = first.inputs;
   LiteralBuilder builder(joint);
-  const auto copy = [&](const Netlist& n, const std::vector<Net>& inputs) {
-    std::vector<Literal> now(n.nets() + 1);
-    for (std::size_t i = 0; i < n.inputs.size(); ++i) now[i] = {inputs[i], false};
-    for (std::size_t g = 0; g < n.gates.size(); ++g) {
-      const auto& [gate, a, b] = n.gates[g];
-      now[n.net_of_gate(g)] =
-          is_constant(gate) ? Literal{kNoNet, gate == Gate::kTrue} : builder.gate(gate, now[a], now[b]);
-    }
-    std::vector<Literal> outputs;
-    for (const NetlistOutput& output : n.outputs) outputs.push_back(now[output.net]);
-    return outputs;
-  };
-  std::vector<Net> same(first.inputs.size()), moved(second.inputs.size());
+  std::vector<Literal> same(first.inputs.size()), moved(second.inputs.size());
   for (std::size_t i = 0; i < first.inputs.size(); ++i) {
-    same[i] = static_cast<Net>(i);
-    moved[input_place[i]] = static_cast<Net>(i);
+    same[i] = moved[input_place[i]] = {static_cast<Net>(i), false};
   }
-  const std::vector<Literal> ours = copy(first, same), theirs = copy(second, moved);
+  const std::vector<Literal> ours = builder.copy(first, same), theirs = builder.copy(second, moved);
   for (std::size_t o = 0; o < ours.size(); ++o) joint.add_output(first.outputs[o].name, builder.net(ours[o]));
   for (std::size_t o = 0; o < ours.size(); ++o)
     joint.add_output(first.outputs[o].name, builder.net(theirs[output_place[o]]));

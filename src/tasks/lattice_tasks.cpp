@@ -1,15 +1,15 @@
 // The lattice tasks: presets over one set of options, each with the goal it trains for.
-#include "tasks/lattice_tasks.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "base/files.hpp"
 #include "base/npz.hpp"
+#include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "espalier/model.hpp"
 #include "models/lattice/lattice_objective.hpp"
+#include "tasks/registry.hpp"
 
 namespace espalier {
 namespace {
@@ -65,19 +65,21 @@ class LatticeTaskOptions : public TaskOptions {
     return f;
   }
   std::unique_ptr<Objective> make_objective(std::uint64_t seed) const override {
-    if (from_.empty()) return std::make_unique<LatticeObjective>(lattice, goal(), seed);
+    if (from_.empty()) return std::make_unique<LatticeObjective>(prepared(), goal(), seed);
     const LoadedModel loaded = load_model(from_);
     const auto* model = dynamic_cast<const LatticeModel*>(loaded.model.get());
     if (!model) fail("from", fmt::format("{}, a {}", from_, loaded.model->kind()), "a logic automaton");
-    return std::make_unique<LatticeObjective>(lattice, goal(), seed, model);
+    return std::make_unique<LatticeObjective>(prepared(), goal(), seed, model);
   }
   std::vector<std::string> input_files() const final {
     std::vector<std::string> files = data_files();
-    if (!from_.empty()) files.push_back(std::filesystem::is_directory(from_) ? from_ + "/model.safetensors" : from_);
+    if (!from_.empty()) files.push_back(file_in(from_, "model.safetensors"));
     return files;
   }
   virtual std::vector<std::string> data_files() const { return {}; }
   virtual std::shared_ptr<const LatticeGoal> goal() const = 0;
+  // With what follows from the options of the task.
+  virtual LatticeOptions prepared() const { return lattice; }
 
   LatticeOptions lattice;
 
@@ -133,8 +135,9 @@ class PictureOptions : public LatticeTaskOptions {
     f.add("seed-column", seed_column_, "its column", -1, 1e5);
     f.add("persist", persist_,
           "the picture stays: a counter of steps is built around the cell that has learned to grow it");
-    f.add("heal", heal_, "it stays, and grows again when cells are set to 0");
-    f.add("async", async_, "it grows and stays while cells update at random times; needs a periodic board and a seed");
+    f.add("heal", heal_, "it stays, and comes back whatever is done to its cells; the boundary is zero");
+    f.add("async", async_,
+          "it grows and stays while cells update at random times; on a periodic board, from a cell in the middle");
     return f;
   }
   std::vector<std::string> data_files() const override {
@@ -144,11 +147,17 @@ class PictureOptions : public LatticeTaskOptions {
     if (!built_in_ && target_.empty())
       fail("pattern", "no target", "a PNG or an ASCII pattern as target", "data/targets has examples");
     const Pattern pattern = built_in_ ? parse_pattern(built_in_, "target") : read_pattern(target_);
-    if (heal_ && async_) fail("pattern", "both --heal and --async", "one of them");
-    if (async_ && lattice.automaton.boundary != Boundary::kPeriodic)
-      fail("pattern", "--async with a boundary of zeros", "a periodic board", "add --boundary periodic");
+    if (heal_ && async_) fail("pattern", "healing and asynchronous updates at once", "one of them");
     const Keep keep = async_ ? Keep::kAsync : heal_ ? Keep::kHeal : persist_ ? Keep::kPersist : Keep::kNothing;
-    return picture_goal(pattern, seed_row_, seed_column_, keep);
+    const bool in_the_middle = async_ && seed_row_ < 0 && seed_column_ < 0;
+    return picture_goal(pattern, in_the_middle ? pattern.height / 2 : seed_row_,
+                        in_the_middle ? pattern.width / 2 : seed_column_, keep);
+  }
+  LatticeOptions prepared() const override {
+    LatticeOptions options = lattice;
+    if (heal_) options.automaton.boundary = Boundary::kZero;
+    if (async_) options.automaton.boundary = Boundary::kPeriodic;
+    return options;
   }
 
  private:
@@ -165,7 +174,7 @@ class BoardsOptions : public LatticeTaskOptions {
     Fields f = LatticeTaskOptions::fields();
     f.add("data", data_, "pairs of boards in a NumPy .npz: start and target, [N, H, W] or [N, H, W, C] of 0 and 1")
         .metavar("FILE");
-    f.add("validation-fraction", validation_fraction_, "of the pairs, those that choose the best weights", 0, 0.9);
+    f.add("validation-fraction", validation_fraction_, "fraction of the pairs that choose the best weights", 0, 0.9);
     return f;
   }
   std::vector<std::string> data_files() const override {
@@ -176,10 +185,10 @@ class BoardsOptions : public LatticeTaskOptions {
     const NpzFile file = read_npz(data_);
     const NumpyArray start = array(file, "start"), target = array(file, "target");
     if (!std::equal(start.shape.begin(), start.shape.begin() + 3, target.shape.begin()))
-      fail("boards", fmt::format("starts and targets of other sizes in {}", data_),
+      fail("boards", fmt::format("starts and targets of different sizes in {}", data_),
            "the same number, height and width");
     BoardPairs pairs;
-    pairs.name = fmt::format("{} pairs of {} x {}", start.shape[0], start.shape[1], start.shape[2]);
+    pairs.name = fmt::format("{} of {} x {}", counted(start.shape[0], "pair"), start.shape[1], start.shape[2]);
     pairs.count = static_cast<int>(start.shape[0]);
     pairs.height = static_cast<int>(start.shape[1]);
     pairs.width = static_cast<int>(start.shape[2]);
@@ -203,7 +212,7 @@ class BoardsOptions : public LatticeTaskOptions {
   std::vector<std::uint8_t> bits(const NumpyArray& array, const char* name) const {
     std::vector<std::uint8_t> bits = array.octets(fmt::format("{} of {}", name, data_));
     for (const std::uint8_t bit : bits)
-      if (bit > 1) fail("boards", fmt::format("{} in \"{}\" of {}", bit, name, data_), "0 and 1 alone");
+      if (bit > 1) fail("boards", fmt::format("{} in \"{}\" of {}", bit, name, data_), "only 0 and 1");
     return bits;
   }
 
@@ -213,35 +222,17 @@ class BoardsOptions : public LatticeTaskOptions {
 
 struct Preset {
   std::string name = {}, summary = {};
-  int channels = 8, height = 0, width = 0, steps = 20, batch = 1;
-  int kernels = 16;
-  std::string perceive = "8,4,2", update = {};
-  Boundary boundary = Boundary::kZero;
-  float fire_rate = 1;
-  double lr = 0.05;
+  LatticeOptions lattice = {};
   // Our recipe; see docs/experiments.md for what each part did.
-  std::uint64_t train_steps = 500, eval_every = 5, seeds = 1;
-  LatticeRecipe recipe = {};
-  std::uint64_t refine = 1'000'000, refine_every = 0, budget = 0;
-  bool trials = true;
+  double lr = 0.05;
+  std::uint64_t train_steps = 500, eval_every = 5, budget = 0;
   std::uint64_t published_steps = 0;  // 0: of no publication
 };
 
 template <class Options>
 Task make_task(const Preset& p, Options options) {
-  AutomatonOptions& automaton = options.lattice.automaton;
-  automaton.channels = p.channels;
-  automaton.kernels = p.kernels;
-  automaton.boundary = p.boundary;
-  Fields layers = fields_of(automaton);
-  layers.at("perceive").set_text(p.perceive);
-  layers.at("update").set_text(p.update);
-  options.lattice.rollout = {p.batch, p.height, p.width, p.steps, p.fire_rate};
-  options.lattice.recipe = p.recipe;
-  options.lattice.refine = p.refine;
-  options.lattice.refine_every = p.refine_every;
-  options.lattice.trials = p.trials;
-  Task task{p.name, p.summary, {}, p.seeds, std::make_shared<Options>(std::move(options))};
+  options.lattice = p.lattice;
+  Task task{p.name, p.summary, {}, 1, std::make_shared<Options>(std::move(options))};
   task.budget = p.budget;
   if (p.published_steps)
     task.published = {{"train-steps", std::to_string(p.published_steps)},
@@ -264,113 +255,93 @@ Task make_task(const Preset& p, Options options) {
   return task;
 }
 
-const Preset kRulePreset{.channels = 1,
-                         .height = 3,
-                         .width = 3,
-                         .steps = 1,
-                         .batch = 20,
-                         .perceive = "8,4,2,1",
-                         .update = "128x17,64,32,16,8,4,2,1",
-                         .boundary = Boundary::kPeriodic,
-                         .train_steps = 3000,
-                         .recipe = {.start_logit = 6, .gumbel_final = 1.5},
-                         .budget = 50'000,
-                         .published_steps = 3000};
+Preset rule_preset(const char* name, const char* summary) {
+  return {.name = name,
+          .summary = summary,
+          .lattice = {.automaton = {.channels = 1,
+                                    .perceive = {8, 4, 2, 1},
+                                    .update = parse_layers("128x17,64,32,16,8,4,2,1"),
+                                    .boundary = Boundary::kPeriodic},
+                      .rollout = {.batch = 20, .height = 3, .width = 3, .steps = 1},
+                      .recipe = {.start_logit = 6, .gumbel_final = 1.5}},
+          .train_steps = 3000,
+          .budget = 50'000,
+          .published_steps = 3000};
+}
 
-const Preset kPicturePreset{.channels = 64,
-                            .steps = 15,
-                            .kernels = 4,
-                            .update = "512x8,256,128,64",
-                            .lr = 0.06,
-                            .train_steps = 4000,
-                            .recipe = {.temperature_final = 0.4, .gumbel_final = 1, .straight_from = 0.85},
-                            .refine_every = 500,
-                            .budget = 30'000,
-                            .published_steps = 3000};
-
-Preset named(Preset preset, std::string name, std::string summary) {
-  preset.name = std::move(name);
-  preset.summary = std::move(summary);
-  return preset;
+Preset picture_preset(const char* name, const char* summary, int side) {
+  return {.name = name,
+          .summary = summary,
+          .lattice = {.automaton = {.channels = 64, .kernels = 4, .update = parse_layers("512x8,256,128,64")},
+                      .rollout = {.batch = 1, .height = side, .width = side, .steps = 15},  // 0: those of the target
+                      .recipe = {.temperature_final = 0.4, .gumbel_final = 1, .straight_from = 0.85},
+                      .refine_every = 500},
+          .lr = 0.06,
+          .train_steps = 4000,
+          .budget = 30'000,
+          .published_steps = 3000};
 }
 
 }  // namespace
 
 void add_lattice_tasks(std::vector<Task>& tasks) {
-  tasks.push_back(make_task(named(kRulePreset, "life", "learn Conway's Game of Life from examples of single steps"),
-                            LifeOptions()));
+  tasks.push_back(
+      make_task(rule_preset("life", "learn Conway's Game of Life from examples of single steps"), LifeOptions()));
+  tasks.push_back(
+      make_task(rule_preset("rule", "learn any rule over a cell and its eight neighbours: a life-like one or a table"),
+                RuleOptions()));
   tasks.push_back(make_task(
-      named(kRulePreset, "rule", "learn any rule over a cell and its eight neighbours: a life-like one or a table"),
-      RuleOptions()));
-  tasks.push_back(make_task({.name = "checkerboard",
-                             .summary = "grow a checkerboard of 2 x 2 squares out of noise",
-                             .height = 16,
-                             .width = 16,
-                             .batch = 2,
-                             .update = "256x10,128,64,32,16,8,8",
-                             .eval_every = 2,
-                             .refine = 500'000,
-                             .refine_every = 50,
-                             .budget = 30'000,
-                             .published_steps = 500},
-                            CheckerboardOptions()));
-  tasks.push_back(make_task({.name = "checkerboard-small",
-                             .summary = "the same with a few hundred gates, for quick tries",
-                             .channels = 4,
-                             .height = 8,
-                             .width = 8,
-                             .steps = 10,
-                             .batch = 4,
-                             .kernels = 4,
-                             .update = "32x4,16,8,4",
-                             .train_steps = 1500,
+      {.name = "checkerboard",
+       .summary = "grow a checkerboard of 2 x 2 squares out of noise",
+       .lattice = {.automaton = {}, .rollout = {.batch = 2}, .recipe = {}, .refine = 500'000, .refine_every = 50},
+       .eval_every = 2,
+       .budget = 30'000,
+       .published_steps = 500},
+      CheckerboardOptions()));
+  tasks.push_back(
+      make_task({.name = "checkerboard-small",
+                 .summary = "the same with a few hundred gates, for quick tries",
+                 .lattice = {.automaton = {.channels = 4, .kernels = 4, .update = parse_layers("32x4,16,8,4")},
+                             .rollout = {.batch = 4, .height = 8, .width = 8, .steps = 10},
                              .recipe = {.start_logit = 5},
                              .refine = 0,
                              .trials = false},
-                            CheckerboardOptions()));
-  tasks.push_back(make_task({.name = "checkerboard-async",
-                             .summary = "the same while cells update at random times",
-                             .height = 14,
-                             .width = 14,
-                             .steps = 50,
-                             .update = "256x14,128,64,32,16,8,8",
-                             .fire_rate = 0.6f,
-                             .train_steps = 800,
+                 .train_steps = 1500},
+                CheckerboardOptions()));
+  tasks.push_back(
+      make_task({.name = "checkerboard-async",
+                 .summary = "the same while cells update at random times",
+                 .lattice = {.automaton = {.update = parse_layers("256x14,128,64,32,16,8,8")},
+                             .rollout = {.batch = 1, .height = 14, .width = 14, .steps = 50, .fire_rate = 0.6f},
                              .recipe = {.start_logit = 5},
                              .refine = 500'000,
                              .refine_every = 100,
-                             .budget = 30'000,
-                             .trials = false,
-                             .published_steps = 800},
-                            CheckerboardOptions()));
-  Preset lizard = named(kPicturePreset, "lizard", "grow the outline of a lizard from one cell");
-  lizard.channels = 128;
-  lizard.height = lizard.width = 20;
-  lizard.steps = 12;
-  lizard.perceive = "8,4,2,1";
-  lizard.update = "512x8,256,128";
-  lizard.boundary = Boundary::kPeriodic;
+                             .trials = false},
+                 .train_steps = 800,
+                 .budget = 30'000,
+                 .published_steps = 800},
+                CheckerboardOptions()));
+  Preset lizard = picture_preset("lizard", "grow the outline of a lizard from one cell", 20);
+  lizard.lattice.automaton = {.channels = 128,
+                              .kernels = 4,
+                              .perceive = {8, 4, 2, 1},
+                              .update = parse_layers("512x8,256,128"),
+                              .boundary = Boundary::kPeriodic};
+  lizard.lattice.rollout.steps = 12;
   lizard.published_steps = 3500;
   tasks.push_back(make_task(lizard, PictureOptions(kLizard, 10, 10)));
-  Preset letter = named(kPicturePreset, "letter", "grow a letter G in four colours out of nothing");
-  letter.height = letter.width = 16;
-  letter.recipe = {.gumbel_final = 1.5};
+  Preset letter = picture_preset("letter", "grow a letter G in four colours out of nothing", 16);
+  letter.lattice.recipe = {.gumbel_final = 1.5};
   tasks.push_back(make_task(letter, PictureOptions(kLetter, -1, -1)));
-  tasks.push_back(make_task(named(kPicturePreset, "pattern", "grow any picture: an ASCII file or a PNG"),
+  tasks.push_back(make_task(picture_preset("pattern", "grow any picture: an ASCII file or a PNG", 0),
                             PictureOptions(nullptr, -1, -1)));
-  Preset boards =
-      named(kPicturePreset, "boards", "learn from pairs of boards: starts, and what they are some steps later");
-  boards.channels = 8;
-  boards.steps = 1;
-  boards.batch = 8;
-  boards.kernels = 16;
-  boards.update = "256x8,128,64,32,16,8";
-  boards.lr = 0.05;
-  boards.refine_every = 0;
-  boards.budget = 0;
-  boards.published_steps = 0;
-  boards.recipe = {.start_logit = 6, .gumbel_final = 1.5};
-  tasks.push_back(make_task(boards, BoardsOptions()));
+  tasks.push_back(make_task({.name = "boards",
+                             .summary = "learn from pairs of boards: starts, and what they are some steps later",
+                             .lattice = {.automaton = {.update = parse_layers("256x8,128,64,32,16,8")},
+                                         .rollout = {.batch = 8, .height = 0, .width = 0, .steps = 1},
+                                         .recipe = {.start_logit = 6, .gumbel_final = 1.5}},
+                             .train_steps = 4000},
+                            BoardsOptions()));
 }
 
 }  // namespace espalier

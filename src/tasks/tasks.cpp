@@ -6,40 +6,31 @@
 #include "espalier/error.hpp"
 #include "models/dag/table_objective.hpp"
 #include "models/message/simplify_objective.hpp"
-#include "tasks/lattice_tasks.hpp"
+#include "tasks/registry.hpp"
 
 namespace espalier {
 namespace {
 
-class SimplifyTask : public TaskOptions {
+// The options of an objective that may learn from a file: kFile is its path, or empty.
+template <class Options, class Made, auto kFile>
+class GraphTask : public TaskOptions {
  public:
-  std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<SimplifyTask>(*this); }
+  std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<GraphTask>(*this); }
   Fields fields() override { return fields_of(options_); }
   std::unique_ptr<Objective> make_objective(std::uint64_t seed) const override {
-    return std::make_unique<SimplifyObjective>(options_, seed);
+    return std::make_unique<Made>(options_, seed);
   }
   std::vector<std::string> input_files() const override {
-    return options_.data.file.empty() ? std::vector<std::string>() : std::vector<std::string>{options_.data.file};
+    const std::string file = kFile(options_);
+    return file.empty() ? std::vector<std::string>() : std::vector<std::string>{file};
   }
 
  private:
-  SimplifyTaskOptions options_;
+  Options options_;
 };
-
-class TableTask : public TaskOptions {
- public:
-  std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<TableTask>(*this); }
-  Fields fields() override { return fields_of(options_); }
-  std::unique_ptr<Objective> make_objective(std::uint64_t seed) const override {
-    return std::make_unique<TableObjective>(options_, seed);
-  }
-  std::vector<std::string> input_files() const override {
-    return options_.csv.empty() ? std::vector<std::string>() : std::vector<std::string>{options_.csv};
-  }
-
- private:
-  TableOptions options_;
-};
+using SimplifyTask =
+    GraphTask<SimplifyTaskOptions, SimplifyObjective, [](const SimplifyTaskOptions& o) { return o.data.file; }>;
+using TableTask = GraphTask<TableOptions, TableObjective, [](const TableOptions& o) { return o.csv; }>;
 
 void add_graph_tasks(std::vector<Task>& tasks) {
   TrainOptions simplify{.steps = 1000, .eval_every = 50};
@@ -67,15 +58,20 @@ const std::vector<Task>& all_tasks() {
   return tasks;
 }
 
-const Task& find_task(std::string_view name) {
-  const std::vector<Task>& tasks = all_tasks();
+const Task* known_task(std::string_view name, std::span<const Task> tasks) {
   const auto found = std::ranges::find_if(tasks, [&](const Task& task) { return task.name == name; });
-  if (found != tasks.end()) return *found;
+  return found == tasks.end() ? nullptr : &*found;
+}
+
+const Task& find_task(std::string_view name, std::span<const Task> tasks, std::string_view where) {
+  if (const Task* known = known_task(name, tasks)) return *known;
   std::vector<std::string> names;
   for (const Task& task : tasks) names.push_back(task.name);
   const std::string nearest = nearest_word(name, names);
-  fail("task", fmt::format("\"{}\"", name), "the name of a task",
+  fail("task", fmt::format("\"{}\"{}", name, where), "the name of a task",
        nearest.empty() ? "" : fmt::format("did you mean {}?", nearest));
 }
+
+const Task& find_task(std::string_view name) { return find_task(name, all_tasks(), ""); }
 
 }  // namespace espalier

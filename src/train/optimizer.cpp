@@ -46,6 +46,10 @@ void check_options(const OptimizerOptions& o) {
   check(o.clip_norm >= 0 && std::isfinite(o.clip_norm), "clip_norm", o.clip_norm, "0 (none) or more");
 }
 
+void check_rate(const char* op, float lr) {
+  if (!std::isfinite(lr)) fail(op, fmt::format("a learning rate of {}", lr), "a finite number");
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const OptimizerOptions& options, std::size_t num_parameters)
@@ -57,6 +61,8 @@ void Optimizer::step(Parameters& parameters, float lr, const ThreadPool& pool) {
   if (parameters.num_parameters() != first_.size())
     fail("optimizer step", fmt::format("{} parameters", parameters.num_parameters()),
          fmt::format("{} as at the start", first_.size()));
+  check_rate("optimizer step", lr);
+  parameters.changed();
   ++steps_;
   const double norm = options_.clip_norm > 0 ? parameters.gradient_norm(pool) : 0.0;
   const Update u = make_update(options_, steps_, lr, clip_scale(options_, norm));
@@ -77,10 +83,11 @@ void sgd_step(Parameters& parameters, float lr, const ThreadPool& pool) {
 }
 
 void sgd_step(Parameters& parameters, std::size_t begin, std::size_t end, float lr, const ThreadPool& pool) {
-  if (!std::isfinite(lr)) fail("sgd step", fmt::format("a learning rate of {}", lr), "a finite number");
+  check_rate("sgd step", lr);
   if (begin > end || end > parameters.num_parameters())
     fail("sgd step", fmt::format("parameters {} to {}", begin, end),
          fmt::format("a part of {}", parameters.num_parameters()));
+  parameters.changed();
   float* values = parameters.values().data();
   const float* gradients = parameters.gradients().data();
   parameters.for_trainable(begin, end, [&](std::size_t first, std::size_t last) {
@@ -92,6 +99,13 @@ void sgd_step(Parameters& parameters, std::size_t begin, std::size_t end, float 
 
 void reference_step(const OptimizerOptions& o, std::uint64_t step, float lr, std::span<float> values,
                     std::span<const float> gradients, std::span<float> first, std::span<float> second) {
+  check_options(o);
+  check_rate("reference step", lr);
+  if (gradients.size() != values.size() || first.size() != values.size() ||
+      (o.kind == OptimizerKind::kAdamW && second.size() != values.size()))
+    fail("reference step",
+         fmt::format("{} gradients, moments of {} and {}", gradients.size(), first.size(), second.size()),
+         fmt::format("{} as there are values", values.size()));
   const ThreadPool one(1);
   Parameters p;
   p.add("all", {values.size()});

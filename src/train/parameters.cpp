@@ -7,8 +7,9 @@
 #include <bit>
 #include <cmath>
 
+#include "base/arrays.hpp"
 #include "base/hash.hpp"
-#include "base/ranks.hpp"
+#include "base/rank_bytes.hpp"
 #include "espalier/error.hpp"
 #include "espalier/safetensors.hpp"
 #include "flat_kernels.hpp"
@@ -31,9 +32,12 @@ std::size_t Parameters::add(std::string name, std::vector<std::size_t> shape) {
            "a shape that fits memory");
     size *= extent;
   }
-  tensors_.push_back({std::move(name), std::move(shape), values_.size(), size});
-  values_.resize(values_.size() + size);
-  gradients_.resize(values_.size());
+  // Memory first: when there is too little of it, nothing has been added.
+  const std::size_t offset = values_.size();
+  tensors_.reserve(tensors_.size() + 1);
+  gradients_.resize(offset + size);
+  values_.resize(offset + size);
+  tensors_.push_back({std::move(name), std::move(shape), offset, size});
   join_trainable();
   return tensors_.size() - 1;
 }
@@ -146,9 +150,20 @@ void GradientSlots::zero(const ThreadPool& pool) {
                   [&](Chunk c) { std::fill_n(&data_[c.begin], c.end - c.begin, 0.0f); });
 }
 
-void GradientSlots::add_to(std::span<float> total, const ThreadPool& pool) const {
+void GradientSlots::check_own(const Own& own) const {
+  if (own.begin > own.end || own.end > slots_ || own.unit == 0)
+    fail("gradient slots", fmt::format("slots {} to {} in units of {}", own.begin, own.end, own.unit),
+         fmt::format("a part of {}, as own() tells it", slots_));
+}
+
+void GradientSlots::check_total(std::span<const float> total) const {
   if (total.size() != floats_)
     fail("add gradient slots", fmt::format("a total of {} floats", total.size()), fmt::format("{}", floats_));
+  refuse_overlap("add gradient slots", total, {data_});
+}
+
+void GradientSlots::add_to(std::span<float> total, const ThreadPool& pool) const {
+  check_total(total);
   const double cost = 0.1 * static_cast<double>(slots_);
   pool.for_chunks(floats_, kReduceChunk, cost, [&](Chunk c) {
     add_tree_kernel(slots_, stride_, c.end - c.begin, &data_[c.begin], &total[c.begin]);
@@ -177,6 +192,7 @@ void append_nodes(std::size_t begin, std::size_t end, std::size_t slots, std::ve
 }  // namespace
 
 GradientSlots::Own GradientSlots::own(const ThreadPool& pool, std::size_t unit) const {
+  if (unit == 0) fail("gradient slots", "units of 0 slots", "1 or more");
   const Ranks* const ranks = pool.ranks();
   if (!ranks || ranks->size() == 1 || slots_ <= unit) return {0, slots_, unit, false};
   const RankShare share = share_of(slots_, unit, ranks->rank(), ranks->size());
@@ -184,13 +200,16 @@ GradientSlots::Own GradientSlots::own(const ThreadPool& pool, std::size_t unit) 
 }
 
 void GradientSlots::zero(const Own& own, const ThreadPool& pool) {
+  check_own(own);
   float* const first = data_.data() + own.begin * stride_;
   pool.for_chunks((own.end - own.begin) * stride_, kReduceChunk * 4, 0.1,
                   [&](Chunk c) { std::fill(first + c.begin, first + c.end, 0.0f); });
 }
 
 void GradientSlots::add_shared(std::span<float> total, const Own& own, const ThreadPool& pool) const {
+  check_own(own);
   if (!own.shared) return add_to(total, pool);
+  check_total(total);
   if (!pool.ranks()) fail("add gradient slots", "a pool without ranks", "the one that the slots were shared out with");
   Ranks& ranks = *pool.ranks();
   std::vector<TreeNode> nodes;
@@ -248,6 +267,7 @@ void load_parameters(Parameters& parameters, const SafetensorsFile& file) {
     for (const float v : values)
       if (!std::isfinite(v)) fail("load model", fmt::format("{} in \"{}\"", v, t.name), "finite numbers");
   }
+  parameters.changed();
 }
 
 }  // namespace espalier

@@ -1,7 +1,7 @@
 // Benchmarks of the training room: the fused optimizer pass and the reduction of gradient slots, on arrays
 // that do not fit in a cache.
 #include "base/hash.hpp"
-#include "bench/bench_makers.hpp"
+#include "bench/bench_case.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/random.hpp"

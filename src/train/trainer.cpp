@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "espalier/error.hpp"
 #include "espalier/model.hpp"
+#include "espalier/ranks.hpp"
 
 namespace espalier {
 namespace {
@@ -63,6 +64,7 @@ Trainer::Trainer(Objective& objective, const TrainOptions& options, const Thread
 void Trainer::step() {
   Parameters& parameters = objective_.parameters();
   const std::uint64_t step = state_.step;
+  const std::uint64_t sent_before = pool_.ranks() ? pool_.ranks()->bytes_sent() : 0;
   const int returned = -2 * static_cast<int>(std::min<std::uint64_t>(state_.returns, 10));
   objective_.begin_step(step, progress(step), state_.loss);
   parameters.zero_grad(pool_);
@@ -77,6 +79,7 @@ void Trainer::step() {
     optimizer_.step(parameters, std::ldexp(options_.schedule.at(step, options_.steps), returned), pool_);
   }
   phases_.optimizer += seconds_now() - start;
+  if (pool_.ranks()) bytes_sent_ += pool_.ranks()->bytes_sent() - sent_before;
   state_.loss = loss;
   ++state_.step;
 }
@@ -113,6 +116,7 @@ double Trainer::progress(std::uint64_t step) const {
 
 void Trainer::go_back() {
   std::ranges::copy(state_.best_values, objective_.parameters().values().begin());
+  objective_.parameters().changed();
   objective_.restore_state(state_.best_state);
   std::ranges::fill(optimizer_.first_moment(), 0.0f);
   std::ranges::fill(optimizer_.second_moment(), 0.0f);
@@ -124,7 +128,9 @@ std::unique_ptr<Model> Trainer::best_model() const {
   return objective_.snapshot(state_.best_values, state_.best_state);
 }
 
-std::string Objective::score_text(double score) const { return fmt::format("score {:.2f} %", 100 * score); }
+std::string Objective::score_text(const Evaluation& evaluation) const {
+  return fmt::format("score {:.2f} %", 100 * evaluation.score);
+}
 
 Outcome Trainer::ended() const {
   if (options_.until_solved && state_.evaluated && state_.best.solved) return Outcome::kSolved;
@@ -141,10 +147,13 @@ bool Trainer::evaluation_due() const {
 }
 
 Outcome Trainer::run(const Watcher& watcher) {
+  if (!watcher) fail("trainer", "no function to call after a step", "one that says whether to go on");
   try {
     if (evaluation_due()) {
       const bool after_a_step = state_.step > 0;
+      const double start = seconds_now();
       evaluate();
+      phases_.whole += seconds_now() - start;
       if (after_a_step && !watcher(*this, true)) return Outcome::kInterrupted;
     }
     while (ended() == Outcome::kRunning) {
@@ -152,7 +161,9 @@ Outcome Trainer::run(const Watcher& watcher) {
       step();
       const bool due = evaluation_due();
       if (due) evaluate();
-      state_.seconds += seconds_now() - start;
+      const double taken = seconds_now() - start;
+      state_.seconds += taken;
+      phases_.whole += taken;
       if (!watcher(*this, due)) return Outcome::kInterrupted;
     }
   } catch (const Cancelled&) {

@@ -63,6 +63,18 @@ TEST_F(CircuitCommands, CircuitCountsBeforeAndAfterEveryPass) {
   EXPECT_EQ(j["equal"], true);
 }
 
+TEST_F(CircuitCommands, SearchingGivesTheSameCircuitForAnyNumberOfThreads) {
+  const auto counts = [&](const std::string& threads) {
+    Json j = Json::parse(espalier("circuit " + small_ + " --search 3000 --json --threads " + threads).output);
+    j.erase("seconds");
+    return j;
+  };
+  const Json one = counts("1");
+  EXPECT_LT(one["simplified"]["gates"], one["raw"]["gates"]);
+  EXPECT_EQ(counts("3"), one);
+  EXPECT_EQ(espalier("circuit " + small_ + " --threads x").code, 2);
+}
+
 TEST_F(CircuitCommands, EveryReadableExportIsProvedEqualByTheVerifyCommand) {
   for (const char* format : {"json", "blif", "aiger", "aiger-binary"})
     for (const char* raw : {"", " --raw"}) {

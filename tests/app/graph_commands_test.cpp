@@ -363,5 +363,20 @@ TEST(Data, LinesAreWrittenReadBackAndTrainedOn) {
   expect_one_line(train("/nowhere.jsonl", "none"), 1, {"/nowhere.jsonl"});
 }
 
+TEST(Ged, NoGraphThatIsReadIsReplaced) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder / "graphs");
+  const std::string graph = R"({"nodes":["C","N"],"edges":[[0,1]]})";
+  for (const char* name : {"graphs/1.json", "graphs/2.json"}) write(folder / name, graph);
+  write(folder / "pairs.csv", "first,second\ngraphs/1.json,graphs/2.json\n");
+  for (const Arguments& inputs : {Arguments{folder / "graphs"}, Arguments{"--pairs", folder / "pairs.csv"}}) {
+    Arguments all{"ged"};
+    all.insert(all.end(), inputs.begin(), inputs.end());
+    all.insert(all.end(), {"--quiet", "-o", folder / "graphs/2.json"});
+    expect_one_line(run(all), 1, {"file to read"});
+  }
+  EXPECT_EQ(text_of(folder / "graphs/2.json"), graph);
+}
+
 }  // namespace
 }  // namespace espalier

@@ -77,6 +77,11 @@ class Running {
     for (int i = 0; i < 60'000 && !std::filesystem::exists(path) && !ended(); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  // The same for words on standard error.
+  void wait_for_words(const std::string& words) const {
+    for (int i = 0; i < 6'000 && text_of(streams_ / "err").find(words) == std::string::npos && !ended(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   bool ended() const {
     siginfo_t info{};
     return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;

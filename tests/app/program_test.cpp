@@ -3,6 +3,9 @@
 
 #include <set>
 
+#include "espalier/model.hpp"
+#include "espalier/safetensors.hpp"
+
 namespace espalier {
 namespace {
 
@@ -22,6 +25,57 @@ TEST(Program, HelpNamesTheCommandsAndTheirOptions) {
             {"--train-steps", "--epochs", "--lr", "--seeds", "--out", "--update", "256x10"});
   expect_in(run({"bench", "--help"}).out, {"--threads", "--filter", "--signature"});
   expect_in(run({"info", "--help"}).out, {"--json"});
+}
+
+TEST(Program, HelpShowsDefaultsAsPeopleWriteThem) {
+  const auto check = [](const Arguments& arguments) {
+    const std::string shown = run(arguments).out;
+    EXPECT_GT(shown.size(), 100u);
+    for (const char* odd : {"{false}", "{true}", "{"}) EXPECT_EQ(shown.find(odd), std::string::npos) << arguments[0];
+  };
+  for (const char* command : {"bench", "circuit", "data", "eval", "export", "ged", "info", "predict", "prove", "refine",
+                              "rewrite", "run", "sweep", "train", "verify"})
+    check({command, "--help"});
+  for (const Task& task : all_tasks()) check({"train", task.name, "--help"});
+}
+
+// A name that the system does not take is as wrong as one that is not there, and is told in the same words.
+TEST(Program, PathsThatTheSystemRefusesAreOneLine) {
+  const std::string name(300, 'n');
+  for (const Arguments& arguments : {Arguments{"info", name},
+                                     {"eval", name},
+                                     {"run", name},
+                                     {"circuit", name},
+                                     {"ged", name, name},
+                                     {"predict", name, name},
+                                     {"rewrite", name, "x"},
+                                     {"train", "--resume", name},
+                                     {"export", name, "--to", "c", "-o", "-"},
+                                     {"refine", name},
+                                     {"train", "life", "--from", name},
+                                     {"verify", name, name}}) {
+    const Ended e = run(arguments);
+    EXPECT_EQ(e.exit_code, 1) << arguments[0];
+    EXPECT_EQ(e.error_lines(), 1u) << e.err;
+    EXPECT_EQ(e.err.find("filesystem"), std::string::npos) << e.err;
+  }
+}
+
+TEST(Info, SaysThatAModelOfAnUnknownFormatCannotBeUsed) {
+  const TempFolder folder;
+  ASSERT_EQ(run({"train", "checkerboard-small", "--train-steps", "1", "--quiet", "--out", folder / "run"}).exit_code,
+            0);
+  SafetensorsFile file = read_safetensors(folder / "run/model.safetensors");
+  EXPECT_EQ(run({"info", folder / "run"}).err, "");
+  EXPECT_EQ(run({"info", folder / "run/checkpoint.safetensors"}).err, "");
+  file.metadata["format"] = "espalier model 9";
+  file.seal();
+  write_safetensors(folder / "new.safetensors", file);
+  const Ended e = run({"info", folder / "new.safetensors"});
+  EXPECT_EQ(e.exit_code, 0);
+  expect_in(e.out, {"espalier model 9", "update.0"});
+  expect_in(e.err, {"cannot be used", "espalier model 9"});
+  EXPECT_EQ(e.error_lines(), 1u) << e.err;
 }
 
 TEST(Program, VersionIsOneLine) {
@@ -45,8 +99,20 @@ TEST(Program, AFlagWithAValueIsWrongUsage) {
 TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   const std::string program = ESPALIER_PROGRAM;
-  EXPECT_NE(std::system((program + " train --list >/dev/full 2>/dev/null").c_str()), 0);
+  for (const char* arguments : {" train --list", " --version", " --help"})
+    for (const char* to : {" >/dev/full", " >&-"})
+      EXPECT_EQ(WEXITSTATUS(std::system((program + arguments + to + " 2>/dev/null").c_str())), 1) << arguments << to;
   EXPECT_EQ(WEXITSTATUS(std::system((program + " trian >/dev/null 2>/dev/full").c_str())), 2);
+}
+
+TEST(Program, PathsThatCannotBeLookedAtAreOneLineThatSaysWhy) {
+  const std::string path(5000, 'a');
+  for (const char* command : {"eval", "info", "circuit", "run", "refine"})
+    expect_one_line(run({command, path}), 1, {"too long"});
+  expect_one_line(run({"train", "--resume", path}), 1, {"aaa"});
+  const Ended e = run({"eval", "x", "--\x1b[31mred\r"});
+  expect_one_line(e, 2, {"[31mred"});
+  EXPECT_EQ(e.err.find_first_of("\x1b\r"), std::string::npos);
 }
 
 TEST(Info, LayersAreInTheirOrderAndEqualOnesOneLine) {
@@ -168,6 +234,10 @@ TEST(Models, ChangedOnDiskAreRefused) {
     std::ofstream(model, std::ios::binary) << flipped;
     expect_one_line(run({"eval", model}), 1, {"changed or damaged"});
   }
+  std::string metadata = good;  // what is no tensor is believed no more than what is
+  metadata[good.find("\"option.width\"") + 16] ^= 1;
+  std::ofstream(model, std::ios::binary) << metadata;
+  expect_one_line(run({"eval", model}), 1, {"changed or damaged"});
   std::ofstream(model, std::ios::binary) << good;
   EXPECT_EQ(run({"eval", model}).exit_code, 0);
 }

@@ -1,11 +1,13 @@
-// The command prove as a user runs it, on a small checkerboard that is trained once.
+// The command prove as a user runs it, mostly on a small checkerboard that is trained once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <memory>
 
+#include "base/files.hpp"
 #include "base/image.hpp"
+#include "codecs.hpp"
 #include "program.hpp"
 #include "synth/tools.hpp"
 
@@ -47,12 +49,22 @@ TEST_F(Prove, ARefutationComesWithABoardThatIsDrawnAndWritten) {
   const int wrong = j["counter_example"]["wrong"];
   EXPECT_GT(wrong, 0);
   const Image image = read_png(png);
-  int red = 0;
+  int marked = 0;
   for (int y = 0; y < image.height; ++y)
-    for (int x = 0; x < image.width; ++x) red += image.at(y, x).red > image.at(y, x).green + 50;
+    for (int x = 0; x < image.width; ++x) marked += image.at(y, x) == Rgb{240, 140, 0};
   const int cell = 384 / 8;
-  EXPECT_EQ(red, wrong * cell * cell);
+  EXPECT_EQ(marked, wrong * (cell * cell - 2 * cell));  // but for the cross
   EXPECT_THAT(run({"prove", model(), "converges", "--steps", "2"}).out, HasSubstr("checked by simulation"));
+}
+
+TEST_F(Prove, TheBoardThatRefutesIsTheSameForAnyNumberOfThreads) {
+  const auto proof = [](const std::string& threads) {
+    nlohmann::json j = run({"prove", model(), "converges", "--steps", "2", "--json", "--threads", threads}).json();
+    j.erase("seconds");
+    return j;
+  };
+  EXPECT_EQ(proof("1")["verdict"], "refuted");
+  EXPECT_EQ(proof("3"), proof("1"));
 }
 
 TEST_F(Prove, UndecidedHasAnExitCodeOfItsOwn) {
@@ -68,6 +80,79 @@ TEST_F(Prove, TheBoardIsExportedWithItsProperty) {
   EXPECT_THAT(ended.out, HasSubstr("after 10 steps or later, from any start"));
   EXPECT_THAT(text_of(file), HasSubstr("o0 bad\n"));
   EXPECT_EQ(run({"export", model(), "--to", "blif", "--board", "8", "-o", *folder_ / "board.blif"}).exit_code, 2);
+  // In the time that `prove` takes for enough, and in less.
+  const auto judged = [&](const char* steps, const std::string& how) {
+    const std::string binary = *folder_ / "board.aig";
+    const Arguments command{"export", model(), "--to", "aiger-binary", "--board", "8", "--steps", steps, "-o", binary};
+    EXPECT_EQ(run(command).exit_code, 0);
+    return test::run("berkeley-abc -c 'read_aiger " + binary + "; " + how + "'").output;
+  };
+  EXPECT_THAT(judged("10", "pdr"), HasSubstr("Property proved"));
+  EXPECT_THAT(judged("2", "bmc3 -F 12"), HasSubstr("asserted in frame 2"));
+}
+
+TEST_F(Prove, EveryPropertyHasItsAnswer) {
+  const auto prove = [](const Arguments& more, int code, const std::vector<std::string>& words) {
+    Arguments all{"prove", model()};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ended ended = run(all);
+    EXPECT_EQ(ended.exit_code, code) << ended.out << ended.err;
+    for (const std::string& word : words) EXPECT_THAT(ended.out, HasSubstr(word));
+  };
+  // What is not shown may be anything in that claim; that a board stays where it has come to is proved all the same.
+  prove({"fixed"}, 4, {"refuted: every board of any size", "proved that from every start the 8 x 8 board"});
+  prove({"period", "2", "--size", "8"}, 4, {"refuted: every 8 x 8 board", "every 2 steps"});
+  prove({"equals", "--rule", "B3/S23"}, 4, {"refuted: the cell is B3/S23"});
+  prove({"heals", "--damage", "2"}, 0, {"proved: however 2 x 2 cells", "any of 49 places"});
+  prove({"heals", "--damage", "2", "--steps", "1"}, 4, {"damage at row"});
+  prove({"converges", "--async"}, 4, {"if each does at least once in a round", "the same after 20 moments"});
+  prove({"converges", "--async", "--size", "2", "--steps", "6", "--round", "3"}, 0, {"by settling", "ever after"});
+}
+
+TEST_F(Prove, AProofIsWrittenForOtherCheckers) {
+  const std::string proof = *folder_ / "proof";
+  const Ended ended = run({"prove", model(), "converges", "--size", "4", "--steps", "10", "--proof", proof});
+  ASSERT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+  EXPECT_THAT(test::run("python3 " ESPALIER_SOURCE_DIR "/tests/python/check_drat.py " + proof + ".cnf " + proof).output,
+              HasSubstr("VERIFIED"));
+}
+
+// The README's sentence.
+TEST(ProveTheDefaultTask, TheTrainedCheckerboardConvergesFromEveryStartWhereTheSideIsAMultipleOfFour) {
+  const TempFolder folder;
+  const std::string board = folder / "board";
+  ASSERT_EQ(
+      run({"train", "checkerboard", "--seed", "4", "--refine", "0", "--require-solved", "--quiet", "--out", board})
+          .exit_code,
+      0);
+  const auto converges = [&](const char* size, const char* steps) {
+    return run({"prove", board, "converges", "--size", size, "--steps", steps, "--json"}).json()["verdict"];
+  };
+  EXPECT_EQ(converges("16", "20"), "proved");
+  EXPECT_EQ(converges("32", "60"), "proved");
+  EXPECT_EQ(converges("64", "80"), "proved");
+  EXPECT_EQ(converges("16", "15"), "refuted");
+  EXPECT_EQ(converges("18", "80"), "refuted");
+}
+
+TEST_F(Prove, CircuitsAreShownAsTablesAndWithoutTheChannelsThatCanGo) {
+  const Ended text = run({"circuit", model(), "--lut", "4"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  for (const char* word : {"simplified: 2 gates of depth 2, 6 ANDs, 2 LUT4 of depth 1", "across steps: 4 channels -> 3",
+                           "from the second step on: 4 channels -> "})
+    EXPECT_THAT(text.out, HasSubstr(word));
+  const nlohmann::json any = run({"circuit", model(), "--json"}).json(),
+                       start = run({"circuit", model(), "--json", "--from-start"}).json();
+  EXPECT_EQ(any["across_steps"]["unneeded"].size(), 1u);
+  EXPECT_LE(any["from_second_step"]["channels"], any["across_steps"]["channels"]);
+  EXPECT_EQ(any["from_second_step"]["kept"], start["across_steps"]["kept"]);  // noise is any start
+  const nlohmann::json flat = run({"circuit", model(), "--json", "--for", "depth"}).json();
+  EXPECT_LE(flat["simplified"]["depth"], any["simplified"]["depth"]);
+  const std::string file = *folder_ / "across.v";
+  const Ended exported = run({"export", model(), "--to", "verilog", "--across-steps", "-o", file});
+  EXPECT_EQ(exported.exit_code, 0) << exported.err;
+  EXPECT_THAT(exported.out, HasSubstr("3 of 4 channels"));
+  EXPECT_THAT(text_of(file), HasSubstr("module checkerboard_small_array"));  // named for its task
 }
 
 // The same model by other means: its size, its boundary and its start are the defaults of what is exported.
@@ -104,9 +189,9 @@ endmodule
       shell("sed 's/PERIODIC = 0/PERIODIC = 1/' small.v > torus.v && iverilog -g2001 -o bench torus.v small_tb.v && "
             "vvp -n bench | head -1"),
       "FAIL the model's own board, step 20\n");
-  // In JavaScript, with the boundary that step() takes by itself.
+  // In JavaScript, from the model's start and with the boundary that step() takes by itself.
   std::ofstream(*folder_ / "top.mjs") << R"(import * as m from './small.mjs';
-let now = new Uint32Array(m.channels * m.boardHeight), next = new Uint32Array(now.length);
+let now = m.boardStart(), next = new Uint32Array(now.length);
 for (let s = 0; s < 20; ++s) { m.step(now, next, m.boardHeight, m.boardWidth); [now, next] = [next, now]; }
 for (let i = 0; i < 64; ++i) process.stdout.write(String(now[i >> 3] >>> (i & 7) & 1));
 )";
@@ -121,6 +206,34 @@ TEST_F(Prove, WrongUsageIsOneClearLine) {
   expect_one_line(run({"prove", model(), "equals", "--proof", *folder_ / "p"}), 2, {"--proof"});
   expect_one_line(run({"prove", model(), "equals"}), 1, {"checkerboard"});
   expect_one_line(run({"prove", model(), "heals", "--damage", "9"}), 1, {"9 x 9", "8 x 8"});
+}
+
+TEST_F(Prove, AProofIsWholeOrNotThereAndReplacesNoLink) {
+  const TempFolder out;
+  const Arguments proving{"prove", model(), "converges", "--proof", out / "proof"};
+  write_atomically(out / "real", std::string_view("old"));
+  std::filesystem::create_symlink(out / "real", out / "proof");
+  Surroundings small;
+  small.file_size_limit = 4096;
+  const Ended failed = run(proving, small);
+  EXPECT_EQ(failed.exit_code, 1) << failed.out;
+  EXPECT_EQ(failed.error_lines(), 1u) << failed.err;
+  EXPECT_EQ(text_of(out / "real"), "old");
+  EXPECT_FALSE(std::filesystem::exists(out / "proof.cnf"));
+  ASSERT_EQ(run(proving).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(out / "proof"));
+  EXPECT_GT(text_of(out / "real").size(), 4096u);
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(out.path())) files += entry.exists();
+  EXPECT_EQ(files, 3u) << "proof, real and proof.cnf";
+}
+
+TEST_F(Prove, AProofIsNotWrittenIntoAStreamOrOverTheModel) {
+  expect_one_line(run({"prove", model(), "converges", "--proof", "-"}), 2, {"--proof"});
+  expect_one_line(run({"prove", model(), "converges", "--proof", "/dev/null"}), 2, {"--proof"});
+  const TempFolder out;
+  std::filesystem::copy(model() + "/model.safetensors", out / "m.cnf");
+  expect_one_line(run({"prove", out / "m.cnf", "converges", "--proof", out / "m"}), 1, {"file to read"});
 }
 
 }  // namespace

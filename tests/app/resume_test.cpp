@@ -184,7 +184,7 @@ TEST_F(Resume, OneFolderHasOneOwner) {
     Arguments forced = endless;
     forced.push_back("--force");
     expect_one_line(run(forced), 1, {"process " + pid, host});
-    expect_one_line(run(endless), 1, {"holds a run"});
+    expect_one_line(run(endless), 1, {"process " + pid, host});
     EXPECT_FALSE(first.ended());
     first.send(SIGKILL);
     ASSERT_EQ(first.wait().signal, SIGKILL);

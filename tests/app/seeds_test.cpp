@@ -145,6 +145,40 @@ TEST(Seeds, OneThatFailsIsToldOfAndTheExitCodeIsOne) {
   EXPECT_EQ(text_of(folder / "run/seed-6"), "in the way");
 }
 
+TEST(Seeds, OneThatFailsIsAFailureAlsoWhenTheTimeIsUp) {
+  const TempFolder folder;
+  Arguments long_run = seeds(folder / "run", "3", "1");
+  long_run.insert(long_run.end(), {"--train-steps", "1000000", "--steps", "1", "--refine", "0", "--seconds", "0.5"});
+  ASSERT_EQ(run(long_run).exit_code, 0);
+  std::filesystem::remove_all(folder / "run/seed-4");
+  std::ofstream(folder / "run/seed-4") << "in the way";
+  const Ended e = run({"train", "--resume", folder / "run", "--quiet", "--threads", "1", "--seconds", "0.5"}, kMany);
+  EXPECT_NE(e.err.find("seed 4 failed"), std::string::npos) << e.err;
+  EXPECT_EQ(e.exit_code, 1);
+}
+
+TEST(Seeds, ATrialOfASweepThatFailsIsToldOf) {
+  const TempFolder folder;
+  const Arguments sweep{"sweep",         "checkerboard-small",
+                        "--train-steps", "2",
+                        "--refine",      "0",
+                        "--batch",       "1",
+                        "--steps",       "2",
+                        "--seeds",       "2",
+                        "--eval-every",  "1",
+                        "--threads",     "1",
+                        "--quiet",       "--out",
+                        folder / "s"};
+  ASSERT_EQ(run(sweep).exit_code, 0);
+  std::filesystem::remove(folder / "s/defaults/seed-2/checkpoint-previous.safetensors");
+  std::ofstream(folder / "s/defaults/seed-2/checkpoint.safetensors") << "damaged";
+  const Ended e = run(sweep);
+  EXPECT_EQ(e.exit_code, 1);
+  EXPECT_EQ(e.error_lines(), 1u) << e.err;
+  EXPECT_NE(e.err.find("seed 2 failed"), std::string::npos) << e.err;
+  EXPECT_NE(e.out.find("of 1"), std::string::npos) << e.out;
+}
+
 TEST(Seeds, KilledOrInterruptedTheyAreContinuedToTheSameBits) {
   const TempFolder folder;
   const auto whole = run(seeds(folder / "whole", "3", "2"), kMany).json();

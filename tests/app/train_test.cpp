@@ -58,6 +58,18 @@ TEST(Train, AnUnsolvedEndSaysHowNearItCameAndWhatToTry) {
   EXPECT_EQ(e.exit_code, 0);
   EXPECT_NE(e.err.find("not solved"), std::string::npos) << e.err;
   EXPECT_NE(e.err.find("--train-steps 12"), std::string::npos) << e.err;
+  EXPECT_NE(e.err.find("wrong bits per board"), std::string::npos) << e.err;
+  EXPECT_NE(e.err.find("--seed 2"), std::string::npos) << e.err;
+}
+
+// What a run is made of, after a single step.
+nlohmann::json config_of(const std::string& task, const Arguments& more) {
+  const TempFolder folder;
+  Arguments all{"train",   task,        "--train-steps", "1",     "--no-trials",
+                "--quiet", "--seconds", "0.001",         "--out", folder / "run"};
+  all.insert(all.end(), more.begin(), more.end());
+  EXPECT_EQ(run(all).exit_code, 0);
+  return nlohmann::json::parse(text_of(folder / "run/config.json"));
 }
 
 TEST(Train, PublishedMeansTheSettingsOfThePublicationButForThoseThatAreGiven) {
@@ -69,6 +81,9 @@ TEST(Train, PublishedMeansTheSettingsOfThePublicationButForThoseThatAreGiven) {
   EXPECT_EQ(config.at("start-logit"), 10);
   for (const char* none : {"gumbel-final", "refine", "budget"}) EXPECT_EQ(config.at(none), 0) << none;
   EXPECT_EQ(run({"train", "table", "--published"}).exit_code, 2);  // of no publication
+  // Also where what is given is the default.
+  const std::string refine = std::to_string(config_of("life", {}).at("refine").get<std::uint64_t>());
+  EXPECT_EQ(config_of("life", {"--published", "--refine", refine}).at("refine"), std::stoull(refine));
 }
 
 TEST(Train, TheDefaultFolderIsNamedForTaskAndSeed) {
@@ -83,6 +98,42 @@ TEST(Train, TimingTellsTheSharesOfAStep) {
   const Ended e = run(small({"--quiet", "--timing", "--json", "--out", folder / "run"}));
   for (const char* phase : {"data", "forward", "backward", "optimizer", "evaluation"})
     EXPECT_NE(e.err.find(phase), std::string::npos) << e.err;
+}
+
+// For every kind of task, by the fast code and the plain one, for one seed and for several.
+TEST(Train, TimingTellsForwardFromBackwardForEveryTask) {
+  const TempFolder folder;
+  const std::string iris = std::string(ESPALIER_SOURCE_DIR) + "/data/iris.csv";
+  const Arguments tasks[] = {
+      {"checkerboard-small", "--train-steps", "2", "--eval-every", "2"},
+      {"table", "--csv", iris, "--target", "species", "--train-steps", "2", "--eval-every", "2"},
+      {"simplify", "--train-steps", "2", "--eval-every", "2", "--train-examples", "40", "--validation-examples", "5",
+       "--test-examples", "0", "--deep-examples", "0", "--batch-size", "20", "--features", "8", "--depth", "3"}};
+  for (const Arguments& task : tasks)
+    for (const bool reference : {false, true})
+      for (const char* seeds : {"1", "3"}) {
+        Arguments all{"train"};
+        all.insert(all.end(), task.begin(), task.end());
+        all.insert(all.end(), {"--seeds", seeds, "--quiet", "--timing", "--force", "--out", folder / "run"});
+        if (reference) all.push_back("--reference");
+        const Ended e = run(all);
+        ASSERT_EQ(e.exit_code, 0) << e.err;
+        SCOPED_TRACE(task.front() + (reference ? " --reference" : "") + " --seeds " + seeds + "\n" + e.err);
+        double shares = 0;
+        for (const char* phase : {"data", "forward", "backward", "reduction", "optimizer", "evaluation", "other"}) {
+          const std::size_t at = e.err.find(std::string("  ") + phase + " "), ms = e.err.find(" ms ", at);
+          const bool sums = task.front() == "simplify" && !reference;  // the only ones with slots of their own
+          EXPECT_EQ(at == std::string::npos, std::string_view(phase) == "reduction" && !sums) << phase;
+          if (ms != std::string::npos) shares += std::strtod(e.err.c_str() + ms + 4, nullptr);
+        }
+        EXPECT_NEAR(shares, 100, 0.5);  // nothing is left out, and nothing is counted twice
+      }
+}
+
+TEST(Train, TimingHasTheSearch) {
+  const TempFolder folder;
+  const Ended e = run(small({"--seeds", "1", "--refine", "600", "--quiet", "--timing", "--out", folder / "run"}));
+  EXPECT_NE(e.err.find("  search "), std::string::npos) << e.err;
 }
 
 TEST(Train, AnExistingRunIsKeptWithoutForce) {
@@ -110,6 +161,12 @@ TEST(Train, UnsolvedIsAnExitCodeOnlyWhenAskedFor) {
 TEST(Train, AnOptionGivenTwiceMeansItsLastValue) {
   const TempFolder folder;
   EXPECT_EQ(run(small({"--train-steps", "3", "--quiet", "--json", "--out", folder / "a"})).json().at("steps"), 3);
+}
+
+TEST(Train, WhatIsOffAnywayMayBeTurnedOff) {
+  const TempFolder folder;
+  EXPECT_EQ(run(small({"--trials", "--no-trials", "--quiet", "--out", folder / "a"})).exit_code, 0);
+  EXPECT_EQ(nlohmann::json::parse(text_of(folder / "a/config.json")).at("trials"), false);
 }
 
 TEST(Train, EpochsStillMeansTrainingSteps) {
@@ -247,7 +304,7 @@ TEST(Train, PicturesOfARunSayWhatTheyShow) {
                     growth = text_of(out + "/growth.gif");
   EXPECT_NE(loss.find("squared error per board"), std::string::npos);
   EXPECT_EQ(loss.find("<rect x="), std::string::npos);  // no box over the curves
-  EXPECT_NE(gates.find("that are wires (A, B)"), std::string::npos);
+  EXPECT_NE(gates.find("(wires: "), std::string::npos);
   EXPECT_EQ(gates.find(">B<"), std::string::npos);
   // 8 cells of 40 pixels, and below them the strip that marks the trained step.
   ASSERT_GT(growth.size(), 10u);

@@ -186,5 +186,63 @@ TEST(Files, LeftoversOfDeadWritersAreSweptAndOthersStay) {
   remove_stale_temporaries(folder / "absent");
 }
 
+// Not every path below /dev or /proc names a device.
+TEST(Files, InMemoryFoldersOfTheSystemFilesAreReplacedAsAnywhere) {
+  if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "this system has no /dev/shm";
+  const std::string folder = "/dev/shm/espalier-test-" + std::to_string(getpid());
+  make_folder(folder);
+  for (const char* text : {"one", "two"}) write_atomically(folder + "/file", std::string_view(text));
+  EXPECT_EQ(read_text(folder + "/file"), "two");
+  EXPECT_FALSE(is_stream(folder + "/file"));
+  std::filesystem::remove_all(folder);
+  const TempFolder temp;
+  const std::string before = std::filesystem::current_path().string();
+  std::filesystem::current_path(temp.path());
+  for (const char* text : {"one", "two"}) write_atomically("/proc/self/cwd/file", std::string_view(text));
+  std::filesystem::current_path(before);
+  EXPECT_EQ(read_text(temp / "file"), "two");
+}
+
+TEST(Files, AnOpenFileByItsNumberIsAddedTo) {
+  const TempFolder folder;
+  const FileDescriptor file(::open((folder / "file").c_str(), O_RDWR | O_CREAT, 0600));
+  const std::string number = "/dev/fd/" + std::to_string(file.get());
+  std::filesystem::create_symlink(number, folder / "link");
+  for (const std::string& path : {number, folder / "link"}) {
+    EXPECT_TRUE(is_stream(path)) << path;
+    write_atomically(path, std::string_view("more "));
+  }
+  EXPECT_EQ(read_text(folder / "file"), "more more ");
+  EXPECT_TRUE(is_stream("/dev/null"));
+  EXPECT_FALSE(is_stream(folder / "file"));
+  EXPECT_FALSE(is_stream(folder / "none"));
+}
+
+TEST(Files, OneThatGrowsHasItsNameWhenItIsWholeAndElseIsGone) {
+  const TempFolder folder;
+  write_atomically(folder / "file", std::string_view("old"));
+  {
+    const GrowingFile file(folder / "file");
+    std::fputs("new", file.stream());
+  }
+  EXPECT_EQ(read_text(folder / "file"), "old");
+  {
+    GrowingFile file(folder / "file");
+    std::fputs("new", file.stream());
+    EXPECT_EQ(read_text(folder / "file"), "old");
+    file.place();
+  }
+  EXPECT_EQ(read_text(folder / "file"), "new");
+  EXPECT_EQ(entries_in(folder.path()), 1u);
+  EXPECT_THROW(GrowingFile("/dev/null"), Error);
+}
+
+TEST(Files, ALongPathDoesNotHideTheCause) {
+  const std::string path = "/tmp/" + std::string(5000, 'a');
+  EXPECT_THAT(message_of<Error>([&] { read_bytes(path); }), AllOf(HasSubstr("too long"), HasSubstr("/tmp/aaa")));
+  EXPECT_FALSE(is_folder(path));
+  EXPECT_FALSE(file_exists(path));
+}
+
 }  // namespace
 }  // namespace espalier

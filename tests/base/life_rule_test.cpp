@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include "base/files.hpp"
+#include "codecs.hpp"
 #include "espalier/error.hpp"
 #include "temp_folder.hpp"
 
@@ -70,7 +71,6 @@ TEST(RuleTable, TextAndTableAreTheSame) {
     for (std::uint8_t& entry : table) entry = *rc::gen::arbitrary<bool>();
     RC_ASSERT(parse_rule_table(format_rule_table(table), "test") == table);
   }));
-  EXPECT_THAT(format_rule_table(parse_life_rule("23/3")), HasSubstr("\n# B3/S23\n"));
 }
 
 TEST(RuleTable, BlanksAndCommentsDoNotCount) {

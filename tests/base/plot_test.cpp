@@ -26,6 +26,8 @@ TEST(Plot, TicksAreRoundNumbersInsideTheRange) {
   EXPECT_THAT(axis_ticks(-1, 1, 4, false), ElementsAre(-1, -0.5, 0, 0.5, 1));
   EXPECT_THAT(axis_ticks(1, 1000, 6, true), ElementsAre(1, 10, 100, 1000));
   EXPECT_THAT(axis_ticks(3, 60, 6, true), ElementsAre(5, 10, 20, 50));
+  EXPECT_THAT(axis_ticks(7, 130, 6, true), ElementsAre(10, 20, 50, 100));
+  EXPECT_THAT(axis_ticks(64, 128, 6, true), ElementsAre(70, 80, 90, 100, 110, 120));  // 1 2 5 would give one
   EXPECT_TRUE(axis_ticks(0, 1, 5, true).empty());
   EXPECT_TRUE(axis_ticks(1, 1, 5, false).empty());
   EXPECT_TRUE(axis_ticks(NAN, 1, 5, false).empty());

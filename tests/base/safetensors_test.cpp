@@ -188,5 +188,43 @@ TEST(Safetensors, WrongUseIsAnErrorThatNamesWhatThereIs) {
   EXPECT_THAT(message_of<Error>([] { read_safetensors("/nonexistent/m"); }), HasSubstr("[read model]"));
 }
 
+TEST(Safetensors, ASealCoversTensorsShapesAndMetadata) {
+  const TempFolder folder;
+  const std::string path = folder / "file";
+  SafetensorsFile file;
+  file.metadata = {{"option.width", "8"}, {"solved", "false"}};
+  const std::vector<float> values(6);
+  file.add("weights", {2, 3}, std::span<const float>(values));
+  const SafetensorsFile open = file;
+  file.seal();
+  EXPECT_TRUE(file.is_sealed());
+  EXPECT_FALSE(open.is_sealed());
+  const std::vector<std::byte> good = file.serialize();
+  write_safetensors(path, file);
+  EXPECT_EQ(read_safetensors(path).serialize(), good);
+  std::size_t taken = 0;
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::vector<std::byte> damaged = good;
+    damaged[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(damaged.data()), static_cast<std::streamsize>(damaged.size()));
+    try {
+      SafetensorsFile read = read_safetensors(path);
+      std::erase_if(read.metadata, [&](const auto& entry) { return !open.metadata.contains(entry.first); });
+      EXPECT_EQ(read.serialize(), open.serialize()) << "bit " << bit;  // it was in the name of the seal
+      ++taken;
+    } catch (const Error&) {
+    }
+  }
+  SafetensorsFile old = open;  // as versions before this one sealed
+  old.metadata["tensors_hash"] = old.tensors_hash();
+  write_safetensors(path, old);
+  EXPECT_NO_THROW(read_safetensors(path));
+  old.tensors.at("weights").bytes[3] = std::byte{1};
+  write_safetensors(path, old);
+  EXPECT_THROW(read_safetensors(path), Error);
+  EXPECT_LE(taken, 8 * std::string_view("seal").size());
+}
+
 }  // namespace
 }  // namespace espalier

@@ -1,7 +1,8 @@
 // Preloaded into the program under test: counts its calls that change files, and before the n-th one kills the process
 // or makes the call fail. Settings are environment variables:
 //   FAULT_AT=n        which call, from 1; 0 or unset: none, only counted
-//   FAULT_KIND=kill | enospc | eio | short   (short: a write that writes half of its bytes, then works again)
+//   FAULT_KIND=kill | enospc | full | eio | short   (full: enospc from then on; short: a write that writes half of its
+//                     bytes, then works again)
 //   FAULT_COUNT=FILE  where the number of calls is written at the end
 //   FAULT_PREFIX=DIR  only calls on files below this folder count (by their real path)
 //   FAULT_THREADS=n   the n-th thread and all after it cannot be started, as under a limit on processes
@@ -53,8 +54,9 @@ static int descriptor_below_prefix(int descriptor) {
 static int strike(void) {
   const long at = atol(setting("FAULT_AT"));
   const long now = __sync_add_and_fetch(&calls, 1);
-  if (now != at) return 0;
   const char* kind = setting("FAULT_KIND");
+  if (at > 0 && now >= at && strcmp(kind, "full") == 0) return ENOSPC;
+  if (now != at) return 0;
   if (strcmp(kind, "enospc") == 0) return ENOSPC;
   if (strcmp(kind, "eio") == 0) return EIO;
   if (strcmp(kind, "short") == 0) return -1;

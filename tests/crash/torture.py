@@ -5,13 +5,14 @@ what comes of it with an undisturbed run.
 Training: for every scenario and every n the n-th call that changes a file below the run's folder is (a) preceded by
 SIGKILL, or (b) fails with ENOSPC or EIO, or (c) writes only half of its bytes; in a new run, in one that replaces an older
 one (--force), and in one that is resumed. Afterwards the run is resumed (or started anew when it had not begun), must end
-with exit code 0, the hash and the metrics of the undisturbed run. Single bits of checkpoints are flipped, and runs killed at random
+with exit code 0, the weights, the model and the metrics of the undisturbed run. Single bits of checkpoints are flipped, and runs killed at random
 moments until there were a thousand kills.
 Commands that write files: struck in the same way, over files that exist; each must be whole afterwards, the old one or the
 new one, and exit code 0 means all are new.
 Threads that cannot be started and memory that cannot be had end in the same bits or in one clear failure.
 --small takes every few n of few scenarios; --minutes goes on with random kills, flips and mutated inputs for so long.
 Prints one line per scenario and a total; the exit code is 1 if anything differed."""
+import hashlib
 import json
 import os
 import pathlib
@@ -35,6 +36,11 @@ COMMON = ["--quiet", "--json", "--threads", "1", "--checkpoint-every", "7"]
 SCENARIOS = {
     "lattice": ["checkerboard-small", "--train-steps", "20", "--eval-every", "5", "--batch", "1", "--steps", "4",
                 "--refine", "3000"],
+    # Searches on the way, each from what the one before has found, and attempts with other seeds after it.
+    "searches": ["checkerboard-small", "--train-steps", "30", "--eval-every", "5", "--batch", "1", "--steps", "6", "--refine",
+                 "3000", "--refine-every", "10", "--budget", "0", "--seed", "4"],
+    "attempts": ["checkerboard-small", "--train-steps", "10", "--eval-every", "5", "--batch", "1", "--steps", "6", "--refine",
+                 "3000", "--refine-every", "5", "--budget", "40", "--seed", "4"],
     "seeds": ["checkerboard-small", "--train-steps", "12", "--eval-every", "6", "--batch", "1", "--steps", "3", "--seeds", "2",
               "--refine", "0"],
     "table": ["table", "--csv", str(FOLDER / "table.csv"), "--target", "kind", "--train-steps", "30", "--eval-every", "10",
@@ -52,6 +58,12 @@ WRITERS = {
     "run --png --gif": lambda out: ["run", str(FOLDER / "model"), "--quiet", "--steps", "3", "--png", str(out / "board.png"),
                                     "--gif", str(out / "board.gif")],
     "data": lambda out: ["data", "simplify", "--count", "20", "--depth", "2", "-o", str(out / "lines.jsonl")],
+    "refine --table": lambda out: ["refine", str(FOLDER / "and.blif"), "--table", str(FOLDER / "table.txt"), "--quiet",
+                                   "--evaluations", "600", "-o", str(out / "refined.blif")],
+    "prove --proof": lambda out: ["prove", str(FOLDER / "solved"), "converges", "--quiet", "--proof", str(out / "proof")],
+    "predict": lambda out: ["predict", str(FOLDER / "grown"), str(FOLDER / "table.csv"), "-o", str(out / "predicted.csv")],
+    "ged": lambda out: ["ged", str(FOLDER / "a.json"), str(FOLDER / "b.json"), "-o", str(out / "distance.txt")],
+    "eval --svg": lambda out: ["eval", str(FOLDER / "trained"), "--divergence", "--boards", "2", "--svg", str(out / "eval.svg")],
 }
 FAULTS = ["kill", "enospc", "eio", "short"]
 
@@ -64,8 +76,12 @@ def call(arguments, limit=None, **environment):
                           stderr=subprocess.PIPE, timeout=TIMEOUT, preexec_fn=limited)
 
 
-def hash_of(result):
-    return json.loads(result.stdout)["weights_hash"]
+def hash_of(result, text=None):
+    """Of the last weights and, as a search may have found another circuit, of the tensors of the best model."""
+    report = json.loads(result.stdout if text is None else text)
+    model = pathlib.Path(report["model"]).read_bytes()
+    header = 8 + int.from_bytes(model[:8], "little")
+    return report["weights_hash"] + hashlib.sha256(model[header:]).hexdigest()[:16]
 
 
 def count(name, by=1):
@@ -156,8 +172,11 @@ def half_done(scenario):
     fresh(out)
     total, expected = calls_of(start(scenario, out), out)
     metrics[scenario] = metrics_of(out)
-    fresh(out)
-    call(start(scenario, out), LD_PRELOAD=SHIM, FAULT_AT=str(total * 3 // 4), FAULT_KIND="kill", FAULT_PREFIX=str(out))
+    for at in range(total * 3 // 4, total):  # not between the moves of a checkpoint
+        fresh(out)
+        call(start(scenario, out), LD_PRELOAD=SHIM, FAULT_AT=str(at), FAULT_KIND="kill", FAULT_PREFIX=str(out))
+        if all(path.with_name("checkpoint.safetensors").exists() for path in out.rglob("checkpoint-previous.safetensors")):
+            break
     return out, expected
 
 
@@ -225,6 +244,16 @@ def starve(every_thread, every_megabytes):
         fresh(out)
         judge_starved("starved of threads", call(arguments, ESPALIER_OVERSUBSCRIBE="1", LD_PRELOAD=SHIM, FAULT_THREADS=str(n)),
                       expected)
+    others = {"train --seconds": start("lattice", out, "--seconds", "100"),
+              "sweep": ["sweep", "checkerboard-small", "--train-steps", "2", "--refine", "0", "--batch", "1", "--steps", "2",
+                        "--seeds", "4", "--threads", "4", "--quiet", "--out", str(out)]}
+    for name, other in others.items():
+        for n in range(1, 8, every_thread):
+            fresh(out)
+            result = call(other, ESPALIER_OVERSUBSCRIBE="1", LD_PRELOAD=SHIM, FAULT_THREADS=str(n))
+            count("starved of threads")
+            if result.returncode != 0 and (result.returncode != 1 or b"[threads]" not in result.stderr):
+                problem(f"{name}, no thread from the {n}. on: exit code {result.returncode}: {result.stderr[-300:]!r}")
     megabytes = 16
     while call(["--version"], limit=megabytes << 20).returncode != 0:
         megabytes += 4
@@ -279,7 +308,7 @@ def kill_at_random(scenario, rng):
             if (out / "config.json").exists():
                 arguments = ["train", "--resume", str(out), *COMMON]
             continue
-        if process.returncode != 0 or json.loads(text)["weights_hash"] != expected or metrics_of(out) != metrics[scenario]:
+        if process.returncode != 0 or hash_of(process, text) != expected or metrics_of(out) != metrics[scenario]:
             problem(f"{scenario}: after random kills exit {process.returncode}, {text[:200]!r}, expected {expected}")
         return
     finish(scenario, out, expected, f"{scenario} after fifty kills")
@@ -303,19 +332,29 @@ def main():
     rng = random.Random(1)
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "table.csv").write_text(CSV)
-    fresh(FOLDER / "model")
-    assert call(start("lattice", FOLDER / "model")).returncode == 0
+    (FOLDER / "and.blif").write_text(".model m\n.inputs a b c\n.outputs y\n.names a b y\n11 1\n.end\n")
+    (FOLDER / "table.txt").write_text("000 0\n011 1\n101 1\n110 1\n111 1\n")
+    for name, label in {"a": "C", "b": "N"}.items():
+        (FOLDER / f"{name}.json").write_text(json.dumps({"nodes": [label, "O"], "edges": [[0, 1]]}))
+    for folder, arguments in {"model": start("lattice", FOLDER / "model"), "grown": start("table", FOLDER / "grown"),
+                              "trained": start("lattice", FOLDER / "trained", "--refine", "0"),
+                              "solved": ["train", "checkerboard-small", "--quiet", "--require-solved", "--out",
+                                         str(FOLDER / "solved")]}.items():
+        fresh(FOLDER / folder)
+        assert call(arguments).returncode == 0, folder
     if SMALL:
         strike_everywhere("lattice", ["kill"], 7)
         strike_everywhere("lattice", ["enospc", "short"], 23)
         strike_everywhere("lattice", ["kill"], 29, force=True)
+        strike_everywhere("searches", ["kill"], 5)
+        strike_everywhere("attempts", ["kill"], 17)
         strike_everywhere("seeds", ["kill"], 29)
         strike_everywhere("table", ["kill", "eio"], 31)
         strike_resumed("lattice", ["kill", "enospc"], 11)
         for name in WRITERS:
-            strike_writer(name, FAULTS, 4)
+            strike_writer(name, FAULTS, 5)
         starve(2, 20)
-        flip_bits("lattice", 25, rng)
+        flip_bits("searches", 25, rng)
         kill_at_random("lattice", rng)
     else:
         for scenario in SCENARIOS:

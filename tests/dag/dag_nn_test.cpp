@@ -1,6 +1,7 @@
 // The training contract of DagNN, its ids, its growth and pruning, its mistakes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "dag/random_dag.hpp"
@@ -180,8 +181,13 @@ TEST(DagNN, IdsGradientsAndOptimizerStateSurviveGrowthAndPruning) {
   const NodeId grown = n.split_edge(before.begin()->first);
   const std::size_t pruned = n.prune_percentile(30);
   EXPECT_EQ(pruned, (before.size() + 1) * 3 / 10);
-  n.apply_edits(&optimizer);
+  Optimizer twin = optimizer;
+  Optimizer* const both[] = {&optimizer, &twin};
+  n.apply_edits(both);
   EXPECT_EQ(optimizer.first_moment().size(), n.num_parameters());
+  EXPECT_TRUE(std::ranges::equal(twin.first_moment(), optimizer.first_moment()));
+  EXPECT_TRUE(std::ranges::equal(twin.second_moment(), optimizer.second_moment()));
+  EXPECT_EQ(twin.steps(), optimizer.steps());
   EXPECT_EQ(optimizer.steps(), 1u);
   std::size_t compared = 0;
   for (const auto& [id, kept] : read()) {

@@ -6,9 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "models/dag/table_model.hpp"
+#include "models/dag/table_data.hpp"
 #include "models/dag/table_objective.hpp"
 #include "runs/checkpoint.hpp"
 #include "temp_folder.hpp"
@@ -185,7 +186,7 @@ TEST(Table, ARegressionBeginsAsTheLinearModel) {
     TaskRun run(options, train_options(20, 0.3f, 20));
     run.trainer.evaluate();
     EXPECT_GT(run.trainer.state().best.score, 0.99999) << scaling;
-    EXPECT_EQ(run.objective.score_text(0.93333), "R² 0.9333");
+    EXPECT_EQ(run.objective.score_text({.score = 0.93333}), "R² 0.9333");
     // Offsets are part of the state; a run from before there were any goes on without them.
     SafetensorsFile state = run.objective.state();
     state.tensors.erase("table.start");

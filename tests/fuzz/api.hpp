@@ -10,11 +10,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "espalier/aligned.hpp"
 #include "espalier/error.hpp"
+#include "espalier/thread_pool.hpp"
 
 namespace espalier::fuzz {
 
+void api_base(std::span<const std::byte> bytes);
 void api_graph(std::span<const std::byte> bytes);
 void api_dag(std::span<const std::byte> bytes);
 void api_message(std::span<const std::byte> bytes);
@@ -23,6 +24,8 @@ void api_lattice(std::span<const std::byte> bytes);
 void api_netlist(std::span<const std::byte> bytes);
 void api_train(std::span<const std::byte> bytes);
 void api_synth(std::span<const std::byte> bytes);
+void api_models(std::span<const std::byte> bytes);  // these three in api_runs.cpp
+void api_tasks(std::span<const std::byte> bytes);
 void api_runs(std::span<const std::byte> bytes);
 
 struct ApiEntry {
@@ -30,9 +33,9 @@ struct ApiEntry {
   void (*run)(std::span<const std::byte>);
 };
 inline constexpr ApiEntry kApiEntries[] = {
-    {"api_graph", api_graph}, {"api_dag", api_dag},         {"api_message", api_message},
-    {"api_logic", api_logic}, {"api_lattice", api_lattice}, {"api_netlist", api_netlist},
-    {"api_train", api_train}, {"api_synth", api_synth},     {"api_runs", api_runs}};
+    {"api_base", api_base},   {"api_graph", api_graph},     {"api_dag", api_dag},         {"api_message", api_message},
+    {"api_logic", api_logic}, {"api_lattice", api_lattice}, {"api_netlist", api_netlist}, {"api_train", api_train},
+    {"api_synth", api_synth}, {"api_models", api_models},   {"api_tasks", api_tasks},     {"api_runs", api_runs}};
 
 // Decisions out of bytes; noughts when they are used up.
 class Choices {

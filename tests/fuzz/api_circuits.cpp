@@ -6,6 +6,7 @@
 #include "espalier/netlist.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/parameters.hpp"
+#include "espalier/safetensors.hpp"
 #include "espalier/simulator.hpp"
 #include "fuzz/api.hpp"
 
@@ -48,11 +49,15 @@ void api_logic(std::span<const std::byte> bytes) {
                            values(c.size(per_copy * wide)),
                            scratch(c.size(static_cast<std::size_t>(network.scratch_rows()) * wide)),
                            dc(c.size(4 * count));
+      if (c.rarely()) network.forward(gates.coefficients(), lanes, values, values, copy);  // over itself
       network.forward(gates.coefficients(), lanes, in, values, copy);
       network.forward_outputs(gates.coefficients(), lanes, in, scratch, copy);
       network.backward(gates.coefficients(), lanes, in, values, scratch, dc, copy);
       AlignedVector<float> dlogits(c.size(16 * count));
       gates.backward(dc, dlogits);
+      attempt([&] { mean_entropy(dlogits); });
+      attempt([&] { count_gates(dlogits); });
+      attempt([&] { add_gumbel_noise(dlogits, soft_choice(c), c.rarely() ? dlogits : values); });
       Netlist netlist;
       std::vector<Net> nets;
       for (std::size_t i = c.size(static_cast<std::size_t>(network.inputs())); i > 0; --i)
@@ -131,6 +136,19 @@ void api_netlist(std::span<const std::byte> bytes) {
       sort_netlist(n, "fuzz", c.below(2));
       live_nets(n);
     });
+    attempt([&] { evaluate_words(n, std::vector<std::uint64_t>(c.size(n.inputs.size()))); });
+    attempt([&] { n.gate_of_net(static_cast<Net>(c.below(256))); });
+    attempt([&] {
+      CleanBuilder builder(inputs);
+      Net last = 0;
+      for (std::size_t g = c.below(8); g > 0; --g) {
+        const auto any = [&] { return c.rarely() ? CleanBuilder::kTrue : static_cast<Net>(c.below(inputs + 4)); };
+        attempt([&] { last = builder.add(static_cast<Gate>(c.below(c.rarely() ? 20 : 16)), any(), any()); });
+      }
+      Netlist shape = without_gates(n);
+      shape.outputs.push_back({"last", c.rarely() ? static_cast<Net>(c.below(256)) : last});
+      builder.finish(std::move(shape));
+    });
     attempt([&] {
       Board board(c.below(7), c.below(80), c.rarely() ? 3 : channels);
       board.randomize(1);
@@ -152,9 +170,9 @@ void api_netlist(std::span<const std::byte> bytes) {
       boards.word(c.below(3), c.below(6), c.below(9), small(c, 2));
       boards.set_board(c.below(70), Board(c.size(boards.height()), c.size(boards.width()), channels));
       const BoardBatch before = boards;
-      BatchSimulator(n, {.periodic = c.below(2) > 0}).run(boards, c.below(4));
+      const BoardBatch fire = draw_fire(boards, small(c, 4), static_cast<double>(c.number()), 1, 0);
+      BatchSimulator(n, {.periodic = c.below(2) > 0, .fire = c.below(2) ? &fire : nullptr}).run(boards, c.below(4));
       count_differences(boards, before);
-      draw_fire(boards, small(c, 4), static_cast<double>(c.number()), 1, 0);
     });
   }
 }
@@ -163,7 +181,7 @@ void api_train(std::span<const std::byte> bytes) {
   Choices c(bytes);
   Parameters p;
   std::size_t rounds = 0;
-  while (c.more() && ++rounds < 100) switch (c.below(9)) {
+  while (c.more() && ++rounds < 100) switch (c.below(12)) {
       case 0:
         attempt([&] { p.add(std::string(1, static_cast<char>('a' + c.below(5))), {c.below(5), 1 + c.below(9)}); });
         break;
@@ -189,7 +207,40 @@ void api_train(std::span<const std::byte> bytes) {
           slots.zero();
           for (std::size_t i = 0; i < slots.count(); ++i) std::ranges::fill(slots.slot(i), 1.0f);
           AlignedVector<float> total(c.size(slots.count() ? slots.slot(0).size() : 0));
+          if (c.rarely()) slots.add_to(slots.slot(c.below(5)));  // into itself
           slots.add_to(total);
+          GradientSlots::Own own = slots.own(calling_thread(), c.below(4));
+          if (c.rarely()) own = {c.below(9), c.below(9), c.below(3), c.below(2) > 0};
+          slots.zero(own);
+          slots.add_shared(total, own);
+        });
+        break;
+      case 8:
+        attempt([&] {
+          const OptimizerOptions o{.kind = static_cast<OptimizerKind>(c.below(2))};
+          const std::size_t n = c.below(20);
+          AlignedVector<float> w = c.floats(n), first(c.size(n)), second(c.size(n));
+          const AlignedVector<float> g = c.floats(c.size(n));
+          reference_step(o, 1 + c.below(9), c.number(), w, g, first, second);
+        });
+        break;
+      case 9:
+        attempt([&] {
+          Schedule s{.kind = static_cast<ScheduleKind>(c.below(3)), .lr = static_cast<double>(c.number())};
+          s.warmup = c.below(5);
+          s.step_every = c.below(5);
+          s.final_fraction = static_cast<double>(c.number());
+          sgd_step(p, s.at(c.below(256), c.below(256)));
+        });
+        break;
+      case 10:
+        attempt([&] {
+          SafetensorsFile file;
+          for (std::size_t i = 0; i < p.tensors().size(); ++i)
+            if (!c.rarely())
+              file.add(c.rarely() ? "other" : p.tensors()[i].name, p.tensors()[i].shape,
+                       std::span<const float>(c.floats(p.tensors()[i].size)));
+          load_parameters(p, file);
         });
         break;
       case 7: attempt([&] { p.find(std::string(1, static_cast<char>('a' + c.below(6)))); }); break;

@@ -43,6 +43,9 @@ void api_graph(std::span<const std::byte> bytes) {
           const Graph* const both[] = {&g, c.rarely() ? nullptr : &g};
           batch_graphs(both);
           dag_levels(g);
+          g.in_degree(c.below(10));
+          g.out_degree(c.below(10));
+          name_of(static_cast<Activation>(c.below(8)));
         });
         break;
       case 1:
@@ -56,7 +59,8 @@ void api_graph(std::span<const std::byte> bytes) {
         break;
       case 2:
         attempt([&] {
-          const LabelledGraph g = labelled(c, c.below(4) > 0);
+          LabelledGraph g = labelled(c, c.below(4) > 0);
+          if (c.rarely()) g.labels.emplace_back("\xff");
           const LabelledGraph back = graph_from_json(graph_to_json(g), "ours");
           if (back.labels != g.labels || back.edges.size() != g.edges.size()) throw std::logic_error("a round trip");
         });
@@ -95,7 +99,7 @@ void api_dag(std::span<const std::byte> bytes) {
   };
   std::size_t steps = 0;
   while (c.more() && ++steps < 200) {
-    switch (c.below(24)) {
+    switch (c.below(30)) {
       case 0:
         attempt(
             [&] { net.add_node(static_cast<NodeKind>(c.below(3)), static_cast<Activation>(c.below(5)), c.number()); });
@@ -144,7 +148,48 @@ void api_dag(std::span<const std::byte> bytes) {
       case 22:
         attempt([&] {
           net.restore_edge(id(), id(), id(), c.number());
-          net.reserve_ids(id(), id());
+          net.reserve_ids(id(), c.rarely() ? 0xFFFFFFFF : id());
+        });
+        break;
+      case 23:
+        attempt([&] {
+          net.restore_node(id(), static_cast<NodeKind>(c.below(3)), static_cast<Activation>(c.below(5)), c.number());
+        });
+        break;
+      case 24:
+        attempt([&] {
+          Optimizer optimizer({}, c.size(net.parameters().num_parameters()));
+          optimizer.step(net.parameters(), c.number());
+          net.split_edge(id());
+          net.apply_edits(&optimizer);
+        });
+        break;
+      case 25:
+        attempt([&] {
+          const std::size_t place = c.below(2) ? net.weight_index(id()) : net.bias_index(id());
+          if (place >= net.parameters().num_parameters()) throw std::logic_error("an index beyond the parameters");
+        });
+        break;
+      case 26:
+        attempt([&] {
+          std::vector<WeightedEdge> edges(c.below(8));
+          for (WeightedEdge& e : edges) e = {id(), id(), c.number()};
+          net = DagNN::from_edges(c.below(14), edges, static_cast<Activation>(c.below(5)));
+        });
+        break;
+      case 27:
+        attempt([&] {
+          const std::size_t sizes[] = {c.below(4), c.below(4), c.below(4)};
+          LayeredOptions o;
+          if (c.below(2)) o.density = static_cast<double>(c.number());
+          o.fan_in_scaling = c.below(2);
+          net = DagNN::layered(std::span(sizes, 1 + c.below(3)), o);
+        });
+        break;
+      case 28:
+        attempt([&] {  // what comes out goes in again
+          const std::span<const float> y = forward();
+          net.forward(y, net.num_inputs() ? y.size() / net.num_inputs() : 0);
         });
         break;
       default:
@@ -178,12 +223,20 @@ void api_message(std::span<const std::byte> bytes) {
                                        static_cast<Activation>(c.below(5))});
       layer.initialize(p, 1);
       MessageState state;
-      const AlignedVector<float> h = c.floats(c.size(nodes * in));
+      AlignedVector<float> h = c.floats(c.size(nodes * in));
       AlignedVector<float> y(c.size(nodes * out)), dh(c.below(2) ? c.size(nodes * in) : 0),
           gradients(c.size(p.num_parameters()));
       if (c.below(8)) layer.forward_batch(p, graph, h, y, state);
+      if (c.rarely()) layer.forward_batch(p, graph, h, h, state);
+      if (c.rarely()) layer.backward(p, graph, h, y, y, state, h, dh);
       layer.backward(p, graph, h, y, c.floats(c.size(nodes * out)), state, gradients, dh);
+      AlignedVector<float> one(c.size(out));
+      attempt([&] { layer.forward(p, graph, h, c.below(c.size(nodes)), one); });
+      Parameters other;
+      attempt([&] { layer.initialize(other, 1); });
+      attempt([&] { layer.zero_grad(other); });
       layer.step(p, c.number());
+      layer.backward(p, graph, h, y, y, state, gradients, dh);  // the weights have moved
     });
     attempt([&] {
       Parameters p;
@@ -194,6 +247,13 @@ void api_message(std::span<const std::byte> bytes) {
       AlignedVector<float> x(c.size(symbols.size() * features)), gradients(c.size(p.num_parameters()));
       embedding.lookup(p, symbols, x);
       embedding.backward(p, symbols, x, gradients);
+      Parameters other;
+      if (c.below(2)) other.add("rows", {c.below(4), c.below(4)});
+      attempt([&] { embedding.initialize(other, 1); });
+      attempt([&] { embedding.zero_grad(other); });
+      attempt([&] { embedding.freeze(other, true); });
+      attempt([&] { embedding.backward(other, symbols, x, gradients); });
+      attempt([&] { Embedding::row_of_code_point(static_cast<std::uint32_t>(c.below(256)), c.below(9)); });
     });
     attempt([&] {
       GraphTransformNet net(Vocabulary({"a", "b", "c"}), Vocabulary({"x", "y"}), c.below(4),
@@ -204,7 +264,17 @@ void api_message(std::span<const std::byte> bytes) {
       std::vector<std::uint32_t> edits(c.size(batch.symbols.size()));
       for (std::uint32_t& e : edits) e = static_cast<std::uint32_t>(c.below(c.size(net.num_edits())));
       AlignedVector<float> gradients(c.size(net.parameters().num_parameters()));
+      net.encode(batch, state);
       net.predict_edits(batch, state);
+      attempt([&] { net.words().label(c.below(5)); });
+      attempt([&] {
+        const NumberedGraph numbered{
+            {static_cast<std::uint32_t>(c.below(4))},
+            {{static_cast<std::uint32_t>(c.below(2)), 0, static_cast<std::uint32_t>(c.below(3))}}};
+        const NumberedGraph* const both[] = {&numbered, c.rarely() ? nullptr : &numbered};
+        net.predict_edits(net.batch(both), state);
+      });
+      attempt([&] { net.loss(batch, edits, static_cast<double>(c.number()), state); });
       net.loss_and_gradients(batch, edits, 0.5, state, gradients);
       net.step(c.number());
     });

@@ -1,5 +1,4 @@
-// The rooms of synthesis and of runs: circuits that may be no circuits, options out of range, settings of any text.
-#include "espalier/run.hpp"
+// The room of synthesis: circuits that may be no circuits, options out of range.
 #include "espalier/synth.hpp"
 #include "fuzz/api.hpp"
 
@@ -31,6 +30,10 @@ void api_synth(std::span<const std::byte> bytes) {
       options.goal = static_cast<CircuitGoal>(c.below(4));
       options.sweep = c.below(2);
       options.resubstitute = c.below(2);
+      options.sweep_options.table_inputs = c.rarely() ? static_cast<int>(c.below(256)) - 8 : 8;
+      options.sweep_options.random_words = c.rarely() ? static_cast<int>(c.below(40)) - 8 : 4;
+      options.resubstitute_options.leaves = c.rarely() ? static_cast<int>(c.below(40)) - 8 : 6;
+      options.resubstitute_options.walks = c.rarely() ? static_cast<int>(c.below(40)) - 8 : 4;
       options.max_rounds = static_cast<int>(c.below(4)) - (c.rarely() ? 2 : 0);
       const Netlist small = simplify(one, options);
       const VerifyReport report = verify(one, small);
@@ -38,6 +41,7 @@ void api_synth(std::span<const std::byte> bytes) {
       describe(report, one);
       order_warning(verify(one, any_netlist(c, c.size(inputs), c.size(outputs))));
     });
+    attempt([&] { prove_and_simplify(any_netlist(c, inputs, outputs), SimplifyOptions::brief()); });
     attempt([&] {
       const ProvedCircuit circuit = ProvedCircuit::as_given(any_netlist(c, inputs, outputs));
       ExportOptions options;
@@ -57,29 +61,6 @@ void api_synth(std::span<const std::byte> bytes) {
           import_circuit(file.content, file.path);
     });
   }
-}
-
-void api_runs(std::span<const std::byte> bytes) {
-  Choices c(bytes);
-  std::size_t rounds = 0;
-  const std::vector<Task>& tasks = all_tasks();
-  while (c.more() && ++rounds < 20)
-    attempt([&] {
-      RunConfig config(tasks[c.below(tasks.size())]);
-      std::vector<std::string> names;
-      const Fields fields = config.fields();
-      for (const Field& field : fields.list()) names.push_back(field.name());
-      for (std::size_t n = c.below(6); n > 0; --n)
-        attempt([&] {
-          static constexpr const char* kValues[] = {"0",    "1",        "-1",  "3",  "1e30", "nan",      "true",
-                                                    "no",   "",         " ",   "x",  "8,4",  "256x10,8", "8,,",
-                                                    "zero", "periodic", "0.5", "1e", "0x1",  "B3/S",     "999999999999",
-                                                    "\xff"};
-          config.set(names[c.below(names.size())], kValues[c.below(std::size(kValues))]);
-        });
-      const RunConfig again = RunConfig::parse(config.text(), "its own text", tasks);
-      if (again.text() != config.text()) throw std::logic_error("a configuration changed on its way through text");
-    });
 }
 
 }  // namespace espalier::fuzz

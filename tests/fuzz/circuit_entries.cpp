@@ -1,19 +1,12 @@
 // The readers of circuits. What is read is a legal netlist, and its own export is the same function.
-#include <stdexcept>
-#include <string>
-
-#include "espalier/error.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/random.hpp"
 #include "fuzz/entries.hpp"
+#include "fuzz/read_or_refuse.hpp"
 #include "synth/formats.hpp"
 
 namespace espalier::fuzz {
 namespace {
-
-void expect(bool holds, const char* promise) {
-  if (!holds) throw std::logic_error(promise);
-}
 
 std::vector<std::uint64_t> sampled(const Netlist& n) {
   const Random random(1, Purpose::kData);
@@ -26,16 +19,13 @@ std::vector<std::uint64_t> sampled(const Netlist& n) {
 
 template <class Read, class Write>
 void round_trip(std::span<const std::byte> bytes, Read read, Write write) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   Netlist n;
-  try {
-    n = read(text, "input");
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    expect(message.find('\n') == std::string::npos, "an error message is one line");
-    expect(message.size() < 2000, "an error message is short");
-    return;
-  }
+  bool good = false;
+  read_or_refuse([&] {
+    n = read(text_of(bytes), "input");
+    good = true;
+  });
+  if (!good) return;
   check_netlist(n, "what was read");
   if (n.nets() > 20'000) return;  // large ones only cost time
   const Netlist again = read(write(n), "our own output");

@@ -31,6 +31,7 @@ GXL = """<?xml version="1.0"?><gxl><graph id="g" edgemode="undirected"><node id=
 </attr></node><node id="_2"><attr name="symbol"><string>O</string></attr></node><edge from="_1" to="_2"><attr name="valence">
 <int>1</int></attr></edge></graph></gxl>"""
 CSV = "a,b,kind\n" + "".join(f"{i % 7},{(i * 5) % 11},{'odd' if i % 2 else 'even'}\n" for i in range(40))
+SWEEP = ["--train-steps", "1", "--refine", "0", "--batch", "1", "--steps", "2", "--seeds", "2", "--threads", "1", "--quiet"]
 TRAIN = ["--train-steps", "1", "--eval-every", "1", "--quiet", "--threads", "1", "--force"]
 
 
@@ -52,7 +53,8 @@ def make_good():
     for folder in (GOOD, WORK, FOUND):
         folder.mkdir(parents=True)
     texts = {"graph.json": GRAPH, "graph.gxl": GXL, "table.csv": CSV, "pattern.txt": "..#.\n.##.\n#..#\n....\n",
-             "glider.rle": "x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n", "expression": "(+ (* x 1) (- (- y)))"}
+             "glider.rle": "x = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n", "expression": "(+ (* x 1) (- (- y)))",
+             "table.txt": "".join(f"{'01' * 18} {'0' * 4}\n" for _ in range(3))}
     for name, text in texts.items():
         (GOOD / name).write_text(text)
     corpus = TREE / "tests" / "fuzz" / "corpus"
@@ -67,6 +69,8 @@ def make_good():
         ["data", "simplify", "--count", "40", "--depth", "2", "-o", str(GOOD / "lines.jsonl")],
         ["train", "simplify", "--data", str(GOOD / "lines.jsonl"), "--validation-examples", "5", "--test-examples", "0",
          "--deep-examples", "0", "--depth", "2", "--features", "4", "--out", str(GOOD / "rewrite"), *TRAIN],
+        ["refine", str(GOOD / "run"), "-o", str(GOOD / "refined"), "--seconds", "0.000001", "--quiet"],
+        ["sweep", "checkerboard-small", *SWEEP, "--out", str(GOOD / "sweep")],
         *[["export", str(GOOD / "run"), "--to", kind, "-o", str(GOOD / f"cell.{kind}")]
           for kind in ["json", "blif", "aiger", "aiger-binary"]],
     ]
@@ -81,7 +85,13 @@ NETLISTS = ["{cell.json}", "{cell.blif}", "{cell.aiger}", "{cell.aiger-binary}",
 CASES = {
     "info": [["{run/model.safetensors}"], ["{run/checkpoint.safetensors}", "--json"], ["{table/model.safetensors}"],
              ["{rewrite}", "--json"]],
-    "eval": [["{run/model.safetensors}", "--reset-steps", "3", "--threads", "1"]],
+    "eval": [["{run/model.safetensors}", "--reset-steps", "3", "--threads", "1"],
+             ["{run}", "--divergence", "--boards", "2", "--threads", "1", "--svg", "{out}"], ["{table}", "--threads", "1"]],
+    "refine": [["{run}", "-o", "{out}", "--evaluations", "1000", "--quiet", "--threads", "1"],
+               ["{cell.blif}", "--table", "{table.txt}", "-o", "{out}", "--evaluations", "1000", "--quiet"]],
+    "prove": [["{run}", "converges", "--size", "4", "--steps", "3", "--seconds", "2", "--quiet", "--proof", "{out}"],
+              ["{run/model.safetensors}", "fixed", "--size", "4", "--seconds", "2", "--png", "{out}", "--quiet"]],
+    "sweep": [["checkerboard-small", *SWEEP, "--out", "{sweep}"]],
     "run": [["{run}", "--steps", "3", "--json"], ["{run}", "--start", "{pattern.txt}", "--size", "9", "--steps", "2"],
             ["{run}", "--start", "{glider.rle}", "--size", "9", "--steps", "2", "--png", "{out}"],
             ["{run}", "--start", "{picture.png}", "--size", "64", "--steps", "1", "--gif", "{out}"],
@@ -162,6 +172,8 @@ def arguments_of(command, rng):
         elif word.startswith("@"):
             text = (GOOD / word[1:]).read_bytes()
             word = os.fsdecode((mutated(text, rng) if word == victim else text).replace(b"\0", b"0")[:100_000])
+        elif word.startswith("{") and odd and word == victim and rng.random() < 0.3:
+            word = str(WORK / ("n" * 300))  # a name that no system takes
         elif word.startswith("{"):
             word = place(word[1:-1], rng, word == victim and not odd)
         elif odd and word.startswith("-") is False and rng.random() < 0.4:

@@ -1,37 +1,15 @@
 #include "fuzz/entries.hpp"
 
-#include <stdexcept>
-#include <string>
-
 #include "base/life_rule.hpp"
 #include "base/npz.hpp"
 #include "base/pattern.hpp"
 #include "base/rle.hpp"
-#include "espalier/error.hpp"
+#include "codecs.hpp"
 #include "espalier/run.hpp"
 #include "espalier/safetensors.hpp"
+#include "fuzz/read_or_refuse.hpp"
 
 namespace espalier::fuzz {
-namespace {
-
-void expect(bool holds, const char* promise) {
-  if (!holds) throw std::logic_error(promise);
-}
-
-// Runs a reader; a refusal must be one short line.
-template <class Read>
-void read_or_refuse(Read&& read) {
-  try {
-    read();
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    expect(message.find('\n') == std::string::npos, "an error message is one line");
-    expect(message.size() < 2000, "an error message is short");
-  }
-}
-
-}  // namespace
-
 void safetensors(std::span<const std::byte> bytes) {
   read_or_refuse([&] {
     const SafetensorsFile file = SafetensorsFile::parse(bytes, "input");
@@ -89,7 +67,7 @@ void npz(std::span<const std::byte> bytes) {
 
 void rle(std::span<const std::byte> bytes) {
   read_or_refuse([&] {
-    const RlePattern p = parse_rle({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, "input");
+    const RlePattern p = parse_rle(text_of(bytes), "input");
     expect(p.cells.size() == static_cast<std::size_t>(p.height) * static_cast<std::size_t>(p.width), "a full board");
     if (p.cells.size() > (1 << 20)) return;  // large ones only cost time
     expect(parse_rle(format_rle(p), "our own output") == p, "a pattern survives a round trip");
@@ -97,7 +75,7 @@ void rle(std::span<const std::byte> bytes) {
 }
 
 void rule(std::span<const std::byte> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = text_of(bytes);
   read_or_refuse([&] {
     const RuleTable table = parse_life_rule(text);
     const auto name = format_life_rule(table);
@@ -111,8 +89,7 @@ void rule(std::span<const std::byte> bytes) {
 
 void config(std::span<const std::byte> bytes) {
   read_or_refuse([&] {
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    const std::string parsed = RunConfig::parse(text, "input", all_tasks()).text();
+    const std::string parsed = RunConfig::parse(text_of(bytes), "input", all_tasks()).text();
     expect(RunConfig::parse(parsed, "our own output", all_tasks()).text() == parsed,
            "a checked configuration survives a round trip");
   });

@@ -1,4 +1,4 @@
-// What the fuzzers feed, one function a reader of files. Each takes any bytes; an Error is a good answer.
+// What the fuzzers feed, one function for each reader of files. Each takes any bytes; an Error is a good answer.
 // Anything else that is thrown, a message of more than one line, or a value that does not survive its own
 // round trip is a defect. The same functions run over the stored corpus in the ordinary tests.
 #pragma once
@@ -18,6 +18,10 @@ void rule(std::span<const std::byte> bytes);          // notation and table
 void netlist_json(std::span<const std::byte> bytes);  // these three in circuit_entries.cpp
 void blif(std::span<const std::byte> bytes);
 void aiger(std::span<const std::byte> bytes);
+void graph_json(std::span<const std::byte> bytes);  // these four in graph_entries.cpp
+void graph_gxl(std::span<const std::byte> bytes);
+void csv(std::span<const std::byte> bytes);
+void simplify_lines(std::span<const std::byte> bytes);
 
 struct Entry {
   const char* name;  // also the folder of its corpus
@@ -32,6 +36,10 @@ inline constexpr Entry kEntries[] = {{"safetensors", safetensors},
                                      {"rule", rule},
                                      {"netlist_json", netlist_json},
                                      {"blif", blif},
-                                     {"aiger", aiger}};
+                                     {"aiger", aiger},
+                                     {"graph_json", graph_json},
+                                     {"graph_gxl", graph_gxl},
+                                     {"csv", csv},
+                                     {"simplify_lines", simplify_lines}};
 
 }  // namespace espalier::fuzz

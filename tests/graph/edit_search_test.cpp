@@ -64,6 +64,21 @@ TEST(EditSearch, EqualsThePlainSearchOnAThousandMolecules) {
   }
 }
 
+// The pairs of the bench case graph/edit-12, and a hundred more.
+TEST(EditSearch, EqualsThePlainSearchOnPairsOfTwelveNodesWithFewStates) {
+  std::uint64_t states = 0, pairs = 0;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const LabelledGraph a = random_molecule(2 * i, 12), b = random_molecule(2 * i + 1, 12);
+    const EditDistanceReport r = edit_distance(a, b);
+    ASSERT_TRUE(r.exact) << i;
+    ASSERT_NEAR(reference::EditSearch(EditProblem(a, b, {})).run(r.distance + 0.5), r.distance, 1e-9) << i;
+    states += r.searched;
+    ++pairs;
+  }
+  RecordProperty("states_per_pair", std::to_string(states / pairs));
+  EXPECT_LT(states / pairs, 400u) << "states per pair";
+}
+
 TEST(EditSearch, ABudgetIsCountedInStatesAndBoundsHoldWhereverItEnds) {
   for (std::uint64_t i = 0; i < 40; ++i) {
     const LabelledGraph a = random_molecule(i, 11), b = random_molecule(i + 100, 12);

@@ -5,6 +5,7 @@
 
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
+#include "models/lattice/lattice_goal.hpp"
 
 namespace espalier {
 namespace {

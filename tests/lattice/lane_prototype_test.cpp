@@ -29,7 +29,7 @@ TEST(LanePrototype, GradientsAgreeWithTheReference) {
     }
     std::vector<float> dc(coefficients.size(), 0.0f), got(parameters.num_parameters(), 0.0f);
     reference::LanePrototype plain(automaton, rollout, coefficients);
-    const double loss = plain.epoch(initial, target, 1, dc);
+    const double loss = plain.step(initial, target, 1, dc);
     for (std::size_t g = 0; g < gates.size(); ++g)
       reference::soften_backward(gates[g], &dc[4 * g], 1.0f, &got[kGates * g]);
 

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "espalier/aligned.hpp"
 #include "espalier/logic_automaton.hpp"
+#include "espalier/thread_pool.hpp"
 #include "logic/each_target.hpp"
 #include "models/lattice/geometry.hpp"
 

@@ -35,6 +35,20 @@ TEST_F(RolloutTest, RunsInOrderAndAgain) {
   }
 }
 
+// The update network's coefficients then begin in the middle of a vector.
+TEST(Rollouts, KernelsMayHaveAnOddNumberOfGates) {
+  const Automaton automaton({2, 1, {8, 4, 2, 1}, {8, 4, 2}, WiringKind::kRandom, Boundary::kZero}, 1);
+  Parameters parameters;
+  automaton.add_parameters(parameters, 1);
+  Rollout rollout(automaton, {.batch = 1, .height = 3, .width = 4, .steps = 2});
+  rollout.soften(parameters.values(), {});
+  rollout.forward(std::vector<float>(24, 0.5f), 1, 0);
+  EXPECT_GT(rollout.loss(std::vector<float>(12), 1), 0);
+  rollout.backward();
+  rollout.add_gradients(parameters.gradients());
+  EXPECT_TRUE(parameters.has_gradients());
+}
+
 TEST_F(RolloutTest, RefusesCallsOutOfOrder) {
   EXPECT_THROW(rollout.forward(boards, 1, 0, pool), Error);
   rollout.soften(parameters.values(), {}, pool);

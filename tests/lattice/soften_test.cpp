@@ -5,6 +5,7 @@
 #include "espalier/synth.hpp"
 #include "models/lattice/soften_cell.hpp"
 #include "netlist/cell.hpp"
+#include "netlist/circuits.hpp"
 
 namespace espalier {
 namespace {
@@ -51,7 +52,7 @@ TEST(Softened, OutputsMayBeConstantsAndInputs) {
 
 TEST(Softened, ACircuitThatFitsKeepsTheShapeOfItsAutomaton) {
   const AutomatonOptions shape = small("8,4,2", 4, "64x8,32,16,8,4");
-  const SoftCell soft = soften_cell(parity_cell(4), shape, 10, 3);
+  const SoftCell soft = soften_cell(test::parity_cell(4), shape, 10, 3);
   EXPECT_EQ(soft.automaton.options().update, shape.update);
   EXPECT_EQ(soft.automaton.options().kernels, shape.kernels);
 }

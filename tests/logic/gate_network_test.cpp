@@ -210,13 +210,15 @@ TEST(GateNetwork, HardenedEqualsTheReferenceWithCertainGates) {
   }
 }
 
-TEST(GateNetwork, CountsKnowWiresFromActiveGates) {
-  std::vector<float> logits(3 * kGates, 0.0f);
+TEST(GateNetwork, CountsKnowWiresAndConstantsFromActiveGates) {
+  std::vector<float> logits(4 * kGates, 0.0f);
   logits[0 * kGates + static_cast<int>(Gate::kA)] = 1;
   logits[1 * kGates + static_cast<int>(Gate::kXor)] = 1;
   logits[2 * kGates + static_cast<int>(Gate::kB)] = 1;
+  logits[3 * kGates + static_cast<int>(Gate::kTrue)] = 1;
   const GateCounts counts = count_gates(logits);
-  EXPECT_EQ(counts.raw, 3);
+  EXPECT_EQ(counts.raw, 4);
+  EXPECT_EQ(counts.constants, 1);
   EXPECT_EQ(counts.active, 1);
   EXPECT_EQ(counts.histogram[static_cast<int>(Gate::kXor)], 1);
 }

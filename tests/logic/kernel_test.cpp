@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "espalier/aligned.hpp"
 #include "espalier/netlist.hpp"
+#include "espalier/thread_pool.hpp"
 #include "logic/choice_kernels.hpp"
 #include "logic/each_target.hpp"
 #include "logic/gate_kernels.hpp"

@@ -24,7 +24,7 @@ TEST(Expression, TextThereAndBack) {
   for (const char* text : {"x", "0", "(+ (* x 1) 0)", "(- x)", "(- (- x) 3)", "(^ (- 2 y) (* 1 z))"})
     EXPECT_EQ(to_text(parse_expression(text)), text);
   EXPECT_EQ(to_text(parse_expression("  ( +  x\t007 ) ")), "(+ x 7)");
-  EXPECT_EQ(depth(parse_expression("(+ (* x 1) 0)")), 2u);
+  EXPECT_EQ(expression_depth(parse_expression("(+ (* x 1) 0)")), 2u);
 }
 
 TEST(Expression, MistakesAreNamedWithTheirPlace) {
@@ -80,7 +80,7 @@ TEST(Engine, EditsDoWhatThePassDoesOnTreesAndOnSharedGraphs) {
   data.train.insert(data.train.end(), data.deep.begin(), data.deep.end());
   std::set<std::uint32_t> used;
   for (const Expression& tree : data.train)
-    for (const Expression& e : {tree, shared(tree)}) {
+    for (const Expression& e : {tree, share_subexpressions(tree)}) {
       ASSERT_EQ(to_text(e), to_text(tree));
       const std::vector<std::uint32_t> edits = simplify_edits(e, words());
       used.insert(edits.begin(), edits.end());
@@ -92,7 +92,7 @@ TEST(Engine, EditsDoWhatThePassDoesOnTreesAndOnSharedGraphs) {
 }
 
 TEST(Expression, SharingMergesEqualPartsOnly) {
-  const Expression e = shared(parse_expression("(+ (* x y) (- (* x y) (- x)))"));
+  const Expression e = share_subexpressions(parse_expression("(+ (* x y) (- (* x y) (- x)))"));
   EXPECT_EQ(e.nodes.size(), 6u);  // x y * neg - +
   EXPECT_EQ(to_text(as_tree(e)), "(+ (* x y) (- (* x y) (- x)))");
   EXPECT_EQ(as_tree(e).nodes.size(), 10u);
@@ -115,12 +115,12 @@ TEST(Expression, AChainOfAHundredThousandOverflowsNothingAndTakesLittleMemory) {
   Expression chain{{{"x", -1, -1}}};
   for (std::int32_t i = 0; i < kLength; ++i) chain.nodes.push_back({"+", i, i % 2 ? i : 0});
   for (std::int32_t i = 1; i <= kLength; ++i) chain.nodes[static_cast<std::size_t>(i)].right = 0;
-  EXPECT_EQ(depth(chain), static_cast<std::size_t>(kLength));
+  EXPECT_EQ(expression_depth(chain), static_cast<std::size_t>(kLength));
   const std::string text = to_text(chain);
   EXPECT_EQ(text.size(), 1 + std::size_t{6} * kLength);
   EXPECT_EQ(text.substr(text.size() - 6), " x) x)");
   EXPECT_EQ(as_tree(chain).nodes.size(), 2 * std::size_t{kLength} + 1);
-  EXPECT_EQ(shared(as_tree(chain)).nodes.size(), chain.nodes.size());
+  EXPECT_EQ(share_subexpressions(as_tree(chain)).nodes.size(), chain.nodes.size());
   EXPECT_EQ(reachable(chain.nodes, kLength / 2).nodes.size(), std::size_t{kLength} / 2 + 1);
   EXPECT_EQ(graph_of_expression(chain).labels.size(), chain.nodes.size());
   EXPECT_EQ(to_text(simplify_pass(chain, words())), text);
@@ -136,8 +136,8 @@ TEST(Expression, OperandsThatAreNotThereAreErrors) {
        {ExpressionNode{"+", 0, 1}, {"+", 0, 7}, {"+", 0, -2}, {"+", 1 << 30, 0}, {"neg", 1, -1}, {"+", -1, 0}}) {
     const Expression e{{{"x", -1, -1}, bad}};
     EXPECT_THROW(to_text(e), Error);
-    EXPECT_THROW(depth(e), Error);
-    EXPECT_THROW(shared(e), Error);
+    EXPECT_THROW(expression_depth(e), Error);
+    EXPECT_THROW(share_subexpressions(e), Error);
     EXPECT_THROW(as_tree(e), Error);
     EXPECT_THROW(reachable(e.nodes, 1), Error);
     EXPECT_THROW(graph_of_expression(e), Error);
@@ -166,13 +166,13 @@ TEST(SimplifyData, SetsAreDisjointDistinctAndOfTheDepthPromised) {
   for (const auto* part : {&data.train, &data.validation, &data.test})
     for (const Expression& e : *part) {
       EXPECT_TRUE(all.insert(to_text(e)).second) << to_text(e);
-      deepest = std::max(deepest, depth(e));
+      deepest = std::max(deepest, expression_depth(e));
     }
   EXPECT_EQ(all.size(), 3800u);
   EXPECT_EQ(deepest, 4u);
   for (const Expression& e : data.deep) {
     EXPECT_TRUE(all.insert(to_text(e)).second);
-    EXPECT_EQ(depth(e), 8u);
+    EXPECT_EQ(expression_depth(e), 8u);
   }
   EXPECT_EQ(to_text(make_simplify_data(o, 0).test.front()), to_text(data.test.front()));
   o.depth = 1;

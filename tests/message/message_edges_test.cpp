@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/message_passing.hpp"
 #include "espalier/optimizer.hpp"
@@ -41,6 +43,43 @@ TEST(MessageEdges, BackwardNeedsItsForward) {
   const MessagePassingLayer max(p, "max", {3, 2, 1, Aggregation::kMax});
   max.forward_batch(p, l.graph, l.h, l.y, l.state);
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
+}
+
+// Layers of equal options in one Parameters object, and graphs of equal size, are still others.
+TEST(MessageEdges, BackwardNeedsTheForwardOfItsOwnLayerAndGraph) {
+  Layer l;
+  const MessagePassingLayer twin(l.p, "twin", l.layer.options());
+  twin.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
+  const MessageGraph other({Graph(4, {{0, 1}})});
+  l.layer.forward_batch(l.p, other, l.h, l.y, l.state);
+  EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
+}
+
+TEST(MessageEdges, BackwardNeedsTheWeightsOfItsForward) {
+  Layer l;
+  Optimizer optimizer({}, l.p.num_parameters());
+  const auto moves = {std::function([&] { optimizer.step(l.p, 0.1f); }),
+                      std::function([&] { l.layer.step(l.p, 0.1f); }),
+                      std::function([&] { l.layer.initialize(l.p, 2); }), std::function([&] { l.p.changed(); })};
+  for (const auto& move : moves) {
+    l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+    l.backward(l.y, l.dy, l.p.gradients(), l.dh);
+    move();
+    EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
+  }
+}
+
+TEST(MessageEdges, ParametersOfOthersAreRefused) {
+  Layer l;
+  Parameters other;
+  other.add("few", {3});
+  EXPECT_THROW(l.layer.initialize(other, 1), Error);
+  EXPECT_THROW(l.layer.zero_grad(other), Error);
+  EXPECT_THROW(l.layer.step(other, 0.1f), Error);
+  EXPECT_THROW(l.layer.step(l.p, std::nanf("")), Error);
+  EXPECT_EQ(other.num_parameters(), 3u);
+  EXPECT_THROW(aggregation_named("median"), Error);
 }
 
 TEST(MessageEdges, AStoppedForwardLeavesNothingForBackward) {
@@ -84,6 +123,13 @@ TEST(MessageEdges, OverlappingArraysAreRefused) {
   l.layer.forward_batch(l.p, l.graph, std::span(apart).first(12), std::span(apart).last(8), l.state);  // side by side
   l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.h), Error);
+  EXPECT_THROW(l.backward(l.dh, l.dy, l.p.gradients(), l.dh), Error);  // of another size, too
+  EXPECT_THROW(l.layer.forward(l.p, l.graph, l.h, 0, std::span(l.h).first(2)), Error);
+  std::vector<float> large(l.p.num_parameters() + 12);
+  const std::span<float> gradients = std::span(large).first(l.p.num_parameters());
+  EXPECT_THROW(l.backward(l.y, l.dy, gradients, std::span(large).subspan(5, 12)), Error);
+  EXPECT_THROW(l.backward(l.y, gradients.first(8), gradients, l.dh), Error);
+  EXPECT_THROW(l.backward(l.y, l.dy, l.p.values(), l.dh), Error);
 }
 
 TEST(MessageEdges, ACopiedGraphStandsOnItsOwn) {
@@ -112,6 +158,62 @@ TEST(EmbeddingEdges, UnknownSymbolsAndShortArraysAreRefused) {
   EXPECT_THROW(e.backward(p, symbols, four, p.gradients().first(5)), Error);
   EXPECT_THROW(Embedding(p, "none", 0, 2), Error);
   EXPECT_THROW(Embedding(p, "huge", std::size_t{1} << 31, 2), Error);
+}
+
+TEST(EmbeddingEdges, ParametersOfOthersAreRefused) {
+  Parameters p, empty, other;
+  const Embedding e(p, "rows", 3, 2);
+  other.add("rows", {2, 2});
+  const std::uint32_t symbols[] = {0, 2};
+  std::vector<float> four(4), gradients(6);
+  for (Parameters* q : {&empty, &other}) {
+    EXPECT_THROW(e.initialize(*q, 1), Error);
+    EXPECT_THROW(e.zero_grad(*q), Error);
+    EXPECT_THROW(e.step(*q, 0.1f), Error);
+    EXPECT_THROW(e.freeze(*q, true), Error);
+    EXPECT_THROW(e.frozen(*q), Error);
+    EXPECT_THROW(e.lookup(*q, symbols, four), Error);
+    EXPECT_THROW(e.backward(*q, symbols, four, gradients), Error);
+  }
+  EXPECT_THROW(e.step(p, std::nanf("")), Error);
+  EXPECT_THROW(e.lookup(p, symbols, p.values().first(4)), Error);  // over its own rows
+  EXPECT_THROW(e.backward(p, symbols, p.gradients().first(4), p.gradients()), Error);
+  EXPECT_THROW(Embedding::row_of_code_point('a', 0), Error);
+  EXPECT_EQ(Embedding::row_of_code_point('a', 1), 0u);
+}
+
+TEST(EmbeddingEdges, BackwardThroughANetworkChecksBothHalves) {
+  Parameters p;
+  const Embedding e(p, "rows", 3, 2);
+  e.initialize(p, 1);
+  DagNN n = DagNN::layered({2, 1});
+  const std::uint32_t symbols[] = {0, 2}, few[] = {1};
+  std::vector<float> samples(4), dy(2, 1.0f);
+  EXPECT_THROW(e.backward_through(n, dy, p, symbols), Error);  // no forward
+  e.lookup(p, symbols, samples);
+  n.forward(samples, 2);
+  EXPECT_THROW(e.backward_through(n, std::span(dy).first(1), p, symbols), Error);
+  EXPECT_THROW(e.backward_through(n, dy, p, few), Error);  // those of the forward were two
+  EXPECT_FALSE(p.has_gradients());
+}
+
+TEST(TransformEdges, GraphsThatAreNoneAndNumbersThatAreNoneAreRefused) {
+  const GraphTransformNet net(Vocabulary({"a", "b"}), Vocabulary({"x"}), 2, {.features = 4, .layers = 1}, 1);
+  EXPECT_THROW(net.words().label(2), Error);
+  EXPECT_EQ(net.words().label(1), "b");
+  const NumberedGraph graph{{0, 1}, {{0, 1, 0}}};
+  const NumberedGraph* const both[] = {&graph, nullptr};
+  EXPECT_THROW(net.batch(both), Error);
+  const TransformBatch batch = net.batch(std::span(both, 1));
+  TransformState state;
+  const std::vector<std::uint32_t> edits{0, 1}, short_edits{0};
+  EXPECT_THROW(net.loss(batch, edits, std::nan(""), state), Error);
+  EXPECT_THROW(net.loss(batch, short_edits, 1, state), Error);
+  std::vector<float> gradients(net.parameters().num_parameters());
+  EXPECT_THROW(net.loss_and_gradients(batch, edits, INFINITY, state, gradients), Error);
+  EXPECT_GT(net.loss_and_gradients(batch, edits, 1, state, gradients), 0);
+  EXPECT_GT(state.forward_seconds, 0);
+  EXPECT_GT(state.backward_seconds, 0);
 }
 
 // Neither weight decay nor gradients from before the freeze nor moments move frozen rows.

@@ -9,7 +9,7 @@
 
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
-#include "models/message/rewrite_model.hpp"
+#include "espalier/message_passing.hpp"
 #include "models/message/simplify_objective.hpp"
 #include "runs/checkpoint.hpp"
 #include "temp_folder.hpp"
@@ -140,7 +140,7 @@ TEST(Simplify, AFileOfExamplesTrainsAndItsSetsAreDisjoint) {
   for (const auto* part : {&data.train, &data.validation, &data.test})
     for (const Expression& e : *part) EXPECT_TRUE(all.insert(to_text(e)).second) << to_text(e);
   for (const Expression& e : made.train) EXPECT_TRUE(all.contains(to_text(e))) << to_text(e);
-  for (const Expression& e : data.deep) EXPECT_EQ(depth(e), 6u);
+  for (const Expression& e : data.deep) EXPECT_EQ(expression_depth(e), 6u);
 
   SimplifyTaskOptions task = small_options();
   task.data.file = folder / "lines.jsonl";
@@ -233,7 +233,7 @@ TEST(Simplify, OptionsAreListedOnceWithTheirRanges) {
   std::vector<std::string> names;
   for (const Field& f : fields.list()) names.push_back(f.name());
   EXPECT_EQ(names, (std::vector<std::string>{"batch-size", "train-examples", "validation-examples", "test-examples",
-                                             "deep-examples", "depth", "most-number", "share", "data", "features",
+                                             "deep-examples", "depth", "max-number", "share", "data", "features",
                                              "layers", "aggregation", "norm", "activation", "reference"}));
   fields.at("norm").set_text("none");
   EXPECT_FALSE(options.net.layer_norm);

@@ -57,7 +57,7 @@ TEST(BatchSimulator, EqualsThePlainEvaluationForEverySizeBoundaryAndEngine) {
     std::size_t boards, height, width;
   };
   const Size sizes[] = {{1, 1, 1}, {3, 1, 5}, {64, 5, 1}, {65, 3, 3}, {200, 4, 4}, {130, 7, 6}, {2, 16, 16}};
-  const Netlist cells[] = {life_cell(), parity_cell(3), test::random_netlist(7, 18, 90, 2, 40)};
+  const Netlist cells[] = {life_cell(), test::parity_cell(3), test::random_netlist(7, 18, 90, 2, 40)};
   const ThreadPool pool(1);
   constexpr int kSteps = 3;
   for (const Netlist& cell : cells)

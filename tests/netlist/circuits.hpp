@@ -105,4 +105,16 @@ inline std::vector<std::uint64_t> signature(const Netlist& n, std::uint64_t bloc
   return result;
 }
 
+// Every channel XNOR of one neighbour of its own and one of the next channel.
+inline Netlist parity_cell(int channels) {
+  Netlist n = empty_cell(channels);
+  n.name = "parity";
+  std::vector<Net> next;
+  for (int c = 0; c < channels; ++c)
+    next.push_back(n.add_gate(Gate::kXnor, patch_net(c % kPatch, c, channels),
+                              patch_net((c + 3) % kPatch, (c + 1) % channels, channels)));
+  for (int c = 0; c < channels; ++c) n.add_output(fmt::format("next{}", c), next[static_cast<std::size_t>(c)]);
+  return n;
+}
+
 }  // namespace espalier::test

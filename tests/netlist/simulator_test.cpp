@@ -91,7 +91,7 @@ constexpr Size kSizes[] = {{1, 1},   {1, 2},   {2, 1},   {3, 3},   {5, 63},   {7
                            {8, 128}, {70, 20}, {2, 300}, {33, 37}, {65, 257}, {1, 256}, {3, 256}, {67, 512}, {2, 768}};
 
 TEST(Simulator, EqualsThePlainEvaluationForEverySizeBoundaryAndEngine) {
-  const Netlist cells[] = {life_cell(), random_cell(1, 2, 60), parity_cell(3)};
+  const Netlist cells[] = {life_cell(), random_cell(1, 2, 60), test::parity_cell(3)};
   const ThreadPool pool(1);
   for (const Netlist& cell : cells)
     for (const auto& [height, width] : kSizes)

@@ -23,7 +23,7 @@ class RanksBands : public ::testing::Test {
     const Arguments all = Arguments{"run", *folder_ / model, "--json"} + options;
     const auto alone = run(all).json();
     for (const int count : {2, 3, 7}) {
-      const Ended e = run(all, ranks(count));
+      const Ended e = run(all, count == 7 ? ranks_over_tcp(count) : ranks(count));
       ASSERT_EQ(e.exit_code, 0) << e.err;
       const auto j = e.json();
       EXPECT_EQ(j.at("board_hash"), alone.at("board_hash")) << count << " ranks";

@@ -73,6 +73,43 @@ TEST(RanksFaults, AHungRankIsNamed) {
   EXPECT_NE(e.err.find("has not answered for 1 s"), std::string::npos) << e.err;
 }
 
+// Rank 0 has work of its own, and the others have nothing left to do but to wait for it.
+TEST(RanksFaults, ARankThatHangsWhileRankZeroWorksAloneIsNamed) {
+  for (const int victim : {1, 0}) {
+    // Rank 0 is missed while it works, another one when rank 0 has done.
+    Running job({"bench", "--filter", "threads/empty-loop", "--rank-timeout", "1", "--threads", "1", "--seconds",
+                 victim ? "0.1" : "100", "--repeat", victim ? "3" : "100000"},
+                ranks(3));
+    job.wait_for_words("threads/empty-loop");
+    const std::vector<pid_t> ranks = children(job.pid());
+    ASSERT_EQ(ranks.size(), 3u);
+    ::kill(ranks[static_cast<std::size_t>(victim)], SIGSTOP);
+    const Ended e = job.wait();
+    ::kill(ranks[static_cast<std::size_t>(victim)], SIGKILL);
+    EXPECT_NE(e.exit_code, 0);
+    EXPECT_NE(e.err.find("espalier: rank " + std::to_string(victim) + " on "), std::string::npos) << e.err;
+    EXPECT_EQ(count_of(e.err, "espalier: rank "), 1u) << e.err;
+  }
+}
+
+// Woken by mpirun at the end of the job, it must not blame others for the time that it slept.
+TEST(RanksFaults, AFirstRankOfManySeedsThatHangsIsTheOnlyOneNamed) {
+  const TempFolder folder;
+  const std::string out = folder / "run";
+  Running job(kLong + Arguments{"--seeds", "3", "--train-steps", "1000000", "--rank-timeout", "1", "--out", out},
+              ranks(3));
+  for (const char* seed : {"1", "2", "3"}) job.wait_for(out + "/seed-" + seed + "/checkpoint.safetensors");
+  const std::vector<pid_t> ranks = children(job.pid());
+  ASSERT_EQ(ranks.size(), 3u);
+  ::kill(ranks[0], SIGSTOP);
+  const Ended e = job.wait();
+  ::kill(ranks[0], SIGKILL);
+  EXPECT_NE(e.exit_code, 0);
+  EXPECT_NE(e.err.find("espalier: rank 0 on "), std::string::npos) << e.err;
+  EXPECT_EQ(count_of(e.err, "espalier: rank "), 1u) << e.err;
+  EXPECT_EQ(count_of(e.err, "stopping as soon as"), 0u) << e.err;
+}
+
 // In bands every rank waits for its neighbours alone: the hung one is at the end of a chain of those that wait.
 TEST(RanksFaults, AHungRankOfManyBandsIsNamed) {
   const TempFolder folder;
@@ -89,7 +126,7 @@ TEST(RanksFaults, AHungRankOfManyBandsIsNamed) {
   ::kill(found[3], SIGKILL);
   EXPECT_NE(e.exit_code, 0);
   EXPECT_NE(e.err.find("espalier: rank 3 on "), std::string::npos) << e.err;
-  EXPECT_EQ(e.err.find("espalier: rank "), e.err.rfind("espalier: rank ")) << e.err;
+  EXPECT_EQ(count_of(e.err, "espalier: rank "), 1u) << e.err;
 }
 
 TEST(RanksFaults, AnErrorOfTheFirstRankIsOneLineAndEndsAll) {
@@ -99,8 +136,10 @@ TEST(RanksFaults, AnErrorOfTheFirstRankIsOneLineAndEndsAll) {
   const Ended e = run(kLong + Arguments{"--out", folder / "run"}, ranks(3));
   EXPECT_EQ(e.exit_code, 1) << e.err;
   EXPECT_EQ(e.out, "");
-  EXPECT_NE(e.err.find("espalier: [run folder] got "), std::string::npos) << e.err;
-  EXPECT_EQ(e.err.find("espalier: ", e.err.find("espalier: ") + 1), std::string::npos) << e.err;
+  EXPECT_NE(e.err.find("espalier: rank 0 on "), std::string::npos) << e.err;
+  EXPECT_NE(e.err.find(": [run folder] got "), std::string::npos) << e.err;
+  EXPECT_EQ(count_of(e.err, "espalier: "), 1u) << e.err;
+  EXPECT_EQ(count_of(e.err, "stopping as soon as"), 0u) << e.err;
 }
 
 TEST(RanksFaults, ADiskThatTakesNothingMoreEndsTheJobAndLeavesTheLastCheckpointWhole) {
@@ -118,11 +157,27 @@ TEST(RanksFaults, ADiskThatTakesNothingMoreEndsTheJobAndLeavesTheLastCheckpointW
   EXPECT_EQ(hash_of(run(more, ranks(3))), hash_of(run(kLong + Arguments{"--out", folder / "whole"})));
 }
 
+// Every write goes through rank 0, also those of seeds that others train.
+TEST(RanksFaults, AFullDiskIsToldOfWithItsRankAndTheRunGoesOnWithAnotherNumber) {
+  for (const char* seeds : {"1", "3"}) {
+    const TempFolder folder;
+    const std::string out = folder / "run";
+    const Arguments task = kLong + Arguments{"--seeds", seeds, "--train-steps", "8", "--refine", "0", "--out"};
+    const std::string whole = hash_of(run(task + Arguments{folder / "whole"}));
+    const Ended e =
+        run(task + Arguments{out}, ranks(3, {"-x", "LD_PRELOAD=" ESPALIER_FAULT_SHIM, "-x", "FAULT_PREFIX=" + out, "-x",
+                                             "FAULT_KIND=full", "-x", "FAULT_AT=40"}));
+    EXPECT_EQ(e.exit_code, 1) << e.err;
+    EXPECT_NE(e.err.find("rank 0 on "), std::string::npos) << e.err;
+    EXPECT_NE(e.err.find("No space left on device"), std::string::npos) << e.err;
+    EXPECT_EQ(hash_of(run({"train", "--resume", out, "--quiet", "--json"}, ranks(2))), whole);
+  }
+}
+
 TEST(RanksFaults, WrongUsageIsSaidOnce) {
   const Ended e = run({"train", "checkerboard-small", "--train-stepz", "3"}, ranks(3));
   EXPECT_NE(e.exit_code, 0);
-  EXPECT_EQ(e.err.find("espalier: --train-stepz"), e.err.rfind("espalier: --train-stepz")) << e.err;
-  EXPECT_NE(e.err.find("espalier: --train-stepz"), std::string::npos) << e.err;
+  EXPECT_EQ(count_of(e.err, "espalier: --train-stepz"), 1u) << e.err;
 }
 
 TEST(RanksFaults, RanksWithOtherOptionsAreRefused) {
@@ -144,6 +199,63 @@ TEST(RanksFaults, RanksWithAnotherProgramAreRefused) {
   EXPECT_NE(e.exit_code, 0);
   EXPECT_NE(e.err.find("the program on rank 1"), std::string::npos) << e.err;
   EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
+// As on a machine with another version of it. The mathematics of libm is part of the bits.
+TEST(RanksFaults, RanksWithAnotherMathematicalLibraryAreRefused) {
+  const TempFolder folder;
+  std::ifstream maps("/proc/self/maps");
+  std::string line, library;
+  while (std::getline(maps, line))
+    if (line.find("/libm.so") != std::string::npos) library = line.substr(line.find('/'));
+  ASSERT_FALSE(library.empty());
+  const std::string other = folder / std::filesystem::path(library).filename();
+  std::filesystem::copy_file(library, other);
+  std::ofstream(other, std::ios::app) << "x";
+  const Arguments task{"train", "--list"};
+  const Ended e = run(
+      task + Arguments{":", "-n", "1", "env", "LD_LIBRARY_PATH=" + folder.path(), ESPALIER_PROGRAM} + task, ranks(1));
+  EXPECT_NE(e.exit_code, 0);
+  EXPECT_NE(e.err.find("libraries on rank 1"), std::string::npos) << e.err;
+}
+
+TEST(RanksFaults, ARankOnAnotherHostIsNamedWithIt) {
+  if (std::system("unshare --uts true 2>/dev/null") != 0) GTEST_SKIP() << "no right to a host name of one's own";
+  const Arguments task{"train", "--list"};
+  const Ended e = run(task +
+                          Arguments{":", "-n", "1", "unshare", "--uts", "sh", "-c",
+                                    "hostname far-away; exec \"$0\" \"$@\"", ESPALIER_PROGRAM} +
+                          task + Arguments{"--json"},
+                      ranks(1));
+  EXPECT_NE(e.exit_code, 0);
+  EXPECT_NE(e.err.find("its options on rank 1 (far-away)"), std::string::npos) << e.err;
+}
+
+// As srun does without --mpi=pmix: each would do all of the work.
+TEST(RanksFaults, ProgramsStartedTogetherThatKnowNothingOfEachOtherAreRefused) {
+  const auto started = [](const char* rank) {
+    return run({"train", "--list"}, {.environment = {{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", rank}}});
+  };
+  expect_one_line(started("0"), 2, {"[ranks] got a start as one of 4", "srun --mpi=pmix"});
+  const Ended third = started("2");
+  EXPECT_EQ(third.exit_code, 2);
+  EXPECT_EQ(third.err + third.out, "") << "said once is enough";
+  Surroundings around = ranks(2);  // mpirun in the midst of a job of Slurm
+  around.environment.emplace_back("SLURM_STEP_NUM_TASKS", "4");
+  EXPECT_EQ(run({"train", "--list"}, around).exit_code, 0);
+}
+
+TEST(RanksFaults, AProgramBuiltWithoutMpiRefusesToBeOneOfSeveral) {
+  Surroundings around = ranks(3);
+  around.launcher.push_back(ESPALIER_WITHOUT_MPI);  // takes our own program for its argument
+  const Ended e = run({}, around);
+  EXPECT_EQ(e.exit_code, 2) << e.err;
+  EXPECT_EQ(e.out, "");
+  EXPECT_EQ(count_of(e.err, "espalier: [ranks] got a start as one of 3"), 1u) << e.err;
+  EXPECT_NE(e.err.find("built without MPI"), std::string::npos) << e.err;
+  around.launcher = {ESPALIER_WITHOUT_MPI};
+  around.environment.clear();
+  EXPECT_EQ(run({}, around).out, "at work\n");
 }
 
 // The same command on two ranks, each in a folder of its own.

@@ -23,6 +23,8 @@ inline Surroundings ranks(int count, const Arguments& more = {}) {
   return around;
 }
 
+inline Surroundings ranks_over_tcp(int count) { return ranks(count, {"--mca", "btl", "tcp,self"}); }
+
 inline Arguments operator+(Arguments a, const Arguments& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
@@ -32,6 +34,12 @@ inline Arguments operator+(Arguments a, const Arguments& b) {
 inline std::string hash_of(const Ended& e) {
   EXPECT_EQ(e.exit_code, 0) << e.err;
   return e.json().value("weights_hash", "no hash: " + e.err);
+}
+
+inline std::size_t count_of(const std::string& text, const std::string& words) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++found;
+  return found;
 }
 
 }  // namespace espalier

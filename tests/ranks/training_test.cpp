@@ -41,25 +41,39 @@ TEST(RanksDeterminism, APictureGivesOneHash) {
                    "--eval-every", "2", "--steps", "4", "--batch", "3", "--refine", "300"});
 }
 
-TEST(RanksDeterminism, TheOtherLatticeTasksGiveOneHash) {
-  for (const Arguments& task : {Arguments{"checkerboard", "--steps", "2"},
-                                {"letter", "--steps", "2"},
-                                {"lizard", "--steps", "2"},
-                                {"rule", "--rule", "B36/S23"}})
-    expect_one_hash(task + Arguments{"--train-steps", "2", "--eval-every", "2", "--refine", "0"});
+// The other lattice tasks, with five boards: so that there is something to share, and not equally.
+const Arguments kFive{"--train-steps", "2", "--eval-every", "2", "--refine", "0", "--batch", "5"};
+
+TEST(RanksDeterminism, ALargeCheckerboardGivesOneHash) {
+  expect_one_hash(Arguments{"checkerboard", "--steps", "2"} + kFive);
+}
+TEST(RanksDeterminism, ALetterGivesOneHash) { expect_one_hash(Arguments{"letter", "--steps", "2"} + kFive); }
+TEST(RanksDeterminism, ALizardGivesOneHash) { expect_one_hash(Arguments{"lizard", "--steps", "2"} + kFive); }
+TEST(RanksDeterminism, AnyRuleGivesOneHash) {
+  expect_one_hash(Arguments{"rule", "--rule", "B36/S23"} + kFive + Arguments{"--batch", "20"});
+}
+TEST(RanksDeterminism, PairsOfBoardsGiveOneHash) {
+  expect_one_hash(Arguments{"boards", "--data", ESPALIER_SOURCE_DIR "/tests/data/pairs.npz"} + kFive);
+}
+TEST(RanksDeterminism, APictureThatHealsGivesOneHash) {
+  expect_one_hash(
+      Arguments{"pattern", "--target", ESPALIER_SOURCE_DIR "/data/targets/lizard-20.txt", "--heal", "--steps", "2"} +
+      kFive);
+}
+
+void write_table(const std::string& path) {
+  std::ofstream csv(path);
+  const Random random(3, Purpose::kData);
+  csv << "a,b,c,y\n";
+  for (int i = 0; i < 1500; ++i) {
+    const float a = random.normal(3 * i), b = random.normal(3 * i + 1), c = random.normal(3 * i + 2);
+    csv << a << "," << b << "," << c << "," << (a * b > c ? "yes" : "no") << "\n";
+  }
 }
 
 TEST(RanksDeterminism, ATableGivesOneHash) {
   const TempFolder folder;
-  {
-    std::ofstream csv(folder / "table.csv");
-    const Random random(3, Purpose::kData);
-    csv << "a,b,c,y\n";
-    for (int i = 0; i < 1500; ++i) {
-      const float a = random.normal(3 * i), b = random.normal(3 * i + 1), c = random.normal(3 * i + 2);
-      csv << a << "," << b << "," << c << "," << (a * b > c ? "yes" : "no") << "\n";
-    }
-  }
+  write_table(folder / "table.csv");
   expect_one_hash({"table", "--csv", folder / "table.csv", "--target", "y", "--batch-size", "700", "--grow", "2",
                    "--train-steps", "6", "--eval-every", "3"});
 }
@@ -70,11 +84,26 @@ TEST(RanksDeterminism, SimplifyingGivesOneHash) {
 }
 
 TEST(RanksDeterminism, OverTcpWithoutSharedMemoryTheHashIsTheSame) {
-  const TempFolder folder;
-  const Arguments task{"train", "checkerboard-small", "--seeds", "1", "--train-steps", "4", "--quiet", "--json"};
-  const std::string alone = hash_of(run(task + Arguments{"--out", folder / "alone"}));
-  const Ended e = run(task + Arguments{"--out", folder / "tcp"}, ranks(3, {"--mca", "btl", "tcp,self"}));
-  EXPECT_EQ(hash_of(e), alone);
+  for (const char* seeds : {"1", "3"}) {
+    const TempFolder folder;
+    const Arguments task{"train", "checkerboard-small", "--seeds", seeds, "--train-steps", "4", "--quiet", "--json"};
+    const std::string alone = hash_of(run(task + Arguments{"--out", folder / "alone"}));
+    EXPECT_EQ(hash_of(run(task + Arguments{"--out", folder / "tcp"}, ranks_over_tcp(3))), alone);
+    EXPECT_EQ(text_of(folder / "tcp/model.safetensors"), text_of(folder / "alone/model.safetensors"));
+  }
+}
+
+// What is too long for one message of the library: gathers of one seed, checkpoints and models of several.
+TEST(RanksDeterminism, MessagesInPiecesGiveTheSameHash) {
+  for (const char* seeds : {"1", "3"}) {
+    const TempFolder folder;
+    const Arguments task{"train", "checkerboard-small", "--seeds", seeds, "--train-steps", "4", "--quiet", "--json"};
+    Surroundings around = ranks(3);
+    around.environment.emplace_back("ESPALIER_MESSAGE_BYTES", "1000");
+    const std::string alone = hash_of(run(task + Arguments{"--out", folder / "alone"}));
+    EXPECT_EQ(hash_of(run(task + Arguments{"--out", folder / "pieces"}, around)), alone);
+    EXPECT_EQ(text_of(folder / "pieces/model.safetensors"), text_of(folder / "alone/model.safetensors"));
+  }
 }
 
 TEST(RanksResume, WithAnotherNumberOfRanksTheBitsAreTheSame) {
@@ -93,19 +122,26 @@ TEST(RanksResume, WithAnotherNumberOfRanksTheBitsAreTheSame) {
   EXPECT_EQ(metrics_but_seconds(folder / "parts"), metrics_but_seconds(folder / "whole"));
 }
 
+TEST(RanksResume, ATrainingOnAFileGoesOnWithAnotherNumberOfRanks) {
+  const TempFolder folder;
+  write_table(folder / "table.csv");
+  const Arguments task{"train",    "table", "--schedule",   "constant", "--csv",   folder / "table.csv",
+                       "--target", "y",     "--batch-size", "700",      "--seeds", "1",
+                       "--quiet",  "--json"};
+  const std::string whole = hash_of(run(task + Arguments{"--train-steps", "4", "--out", folder / "whole"}));
+  hash_of(run(task + Arguments{"--train-steps", "2", "--out", folder / "parts"}, ranks(3)));
+  const Ended more = run({"train", "--resume", folder / "parts", "--train-steps", "4", "--quiet", "--json"}, ranks(2));
+  EXPECT_EQ(hash_of(more), whole);
+}
+
 TEST(Ranks, OnlyTheFirstPrints) {
   const TempFolder folder;
   const Ended e = run({"train", "checkerboard-small", "--seeds", "1", "--train-steps", "2", "--quiet", "--timing",
                        "--out", folder / "run"},
                       ranks(4));
   EXPECT_EQ(e.exit_code, 0) << e.err;
-  const auto count = [](const std::string& text, const std::string& word) {
-    std::size_t found = 0;
-    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
-    return found;
-  };
-  EXPECT_EQ(count(e.out, "weights "), 1u) << e.out;
-  EXPECT_EQ(count(e.err, "bytes per step"), 1u) << e.err;
+  EXPECT_EQ(count_of(e.out, "weights "), 1u) << e.out;
+  EXPECT_EQ(count_of(e.err, "bytes per step"), 1u) << e.err;
 }
 
 TEST(Ranks, CommandsThatDoNotShareWorkRunOnce) {

@@ -1,18 +1,24 @@
-// One seed under a budget: further attempts, searches in the midst of training, ways back to good weights, and models
+// One seed under a budget: further attempts, searches in the middle of training, ways back to good weights, and models
 // that training begins with. The same bits for any threads and after a stop.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
 #include "espalier/error.hpp"
+#include "espalier/lattice_model.hpp"
 #include "espalier/model.hpp"
-#include "models/lattice/lattice_model.hpp"
+#include "models/lattice/lattice_goal.hpp"
 #include "models/lattice/trials.hpp"
 #include "small_runs.hpp"
 #include "thread_counts.hpp"
 
 namespace espalier {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string model_hash(const std::string& folder) {
   return read_safetensors(folder + "/model.safetensors").tensors_hash();
@@ -92,7 +98,7 @@ RunConfig searched_picture(const TempFolder& folder) {
   return config;
 }
 
-TEST(Searches, InTheMidstOfTrainingEndItForAnyNumberOfThreads) {
+TEST(Searches, InTheMiddleOfTrainingEndItForAnyNumberOfThreads) {
   const Oversubscribe many;
   const TempFolder folder;
   std::string first;
@@ -190,6 +196,97 @@ TEST(Keep, PicturesThatStayAndHealAreFinishedForAnyNumberOfThreads) {
       if (first.empty()) first = model_hash(out);
       EXPECT_EQ(model_hash(out), first);
     }
+  }
+}
+
+// A run that searches again and again and solves nothing, with its files as they were after every checkpoint.
+class Killed : public testing::Test {
+ protected:
+  void train_whole(const RunConfig& config) {
+    const std::string path = folder_ / "whole";
+    auto run = TrainingRun::create(config, {.folder = path, .checkpoint_every = 3});
+    config_ = config.text();
+    run.listen([&](const RunEvent& event) {
+      if (event.kind != RunEvent::Kind::kCheckpoint || event.seed != config.seed) return;
+      moments_.push_back({read_text(path + "/checkpoint.safetensors"), read_text(path + "/model.safetensors")});
+    });
+    ThreadPool pool(1);
+    report_ = run.train(pool);
+    model_ = model_hash(path);
+  }
+
+  // With the checkpoint of a moment and a model of another one, or none.
+  void expect_same(const std::string& checkpoint, const std::string& model, const std::string& what) {
+    const TempFolder folder;
+    write_atomically(folder / "config.json", std::string_view(config_));
+    write_atomically(folder / "checkpoint.safetensors", std::string_view(checkpoint));
+    if (!model.empty()) write_atomically(folder / "model.safetensors", std::string_view(model));
+    ThreadPool pool(1);
+    const RunReport report = TrainingRun::resume(folder.path(), {.checkpoint_every = 3}).train(pool);
+    EXPECT_EQ(model_hash(folder.path()), model_) << what;
+    EXPECT_EQ(report.best().score, report_.best().score) << what;
+    EXPECT_EQ(report.best().weights_hash, report_.best().weights_hash) << what;
+  }
+
+  struct Moment {
+    std::string checkpoint, model;
+  };
+  TempFolder folder_;
+  std::string config_, model_;
+  std::vector<Moment> moments_;
+  RunReport report_;
+};
+
+TEST_F(Killed, BetweenModelAndCheckpointTheSearchGoesOnFromTheCheckpointAlone) {
+  std::size_t ahead = 0;  // moments at which the model is of a search that the checkpoint knows nothing of
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    moments_.clear();
+    RunConfig config = searched_picture(folder_);
+    config.seed = seed;
+    config.train.steps = 16;
+    config.set("refine", "700");
+    train_whole(config);
+    fs::remove_all(folder_ / "whole");
+    ASSERT_GT(moments_.size(), 4u);
+    for (std::size_t i = 0; i + 1 < moments_.size(); ++i) {
+      ahead += moments_[i].model != moments_[i + 1].model &&
+               moments_[i + 1].model.find("refined.evaluations") != std::string::npos;
+      expect_same(moments_[i].checkpoint, moments_[i + 1].model, fmt::format("seed {}, the next model at {}", seed, i));
+      expect_same(moments_[i].checkpoint, moments_.back().model, fmt::format("seed {}, the last model at {}", seed, i));
+      expect_same(moments_[i].checkpoint, "", fmt::format("seed {}, no model at {}", seed, i));
+    }
+  }
+  EXPECT_GT(ahead, 2u) << "choose other options for this test";
+}
+
+TEST_F(Killed, InAttemptsUnderABudgetTheyAreTheSameOnes) {
+  RunConfig config = searched_picture(folder_);
+  config.train.steps = 8;
+  config.set("refine", "700");
+  config.budget = 60;
+  train_whole(config);
+  ASSERT_GT(report_.seeds.size(), 1u);
+  for (std::size_t i = 0; i + 1 < moments_.size(); ++i)
+    expect_same(moments_[i].checkpoint, moments_.back().model, fmt::format("the last model at {}", i));
+  expect_same(moments_.back().checkpoint, read_text(folder_ / "whole/model.safetensors"), "the winner's model");
+}
+
+// Versions before this one kept what a search has found in the model alone.
+TEST_F(Killed, AnOlderCheckpointTakesTheRefinedModelFromItsFolder) {
+  RunConfig config = searched_picture(folder_);
+  config.train.steps = 16;
+  config.set("refine", "700");
+  train_whole(config);
+  for (const Moment& moment : moments_) {
+    SafetensorsFile file = SafetensorsFile::parse(std::as_bytes(std::span(moment.checkpoint)), "checkpoint");
+    auto state = nlohmann::json::parse(file.meta("state"));
+    state.erase("refined");
+    file.metadata["state"] = state.dump();
+    std::erase_if(file.tensors, [](const auto& entry) { return entry.first.starts_with("refined/"); });
+    std::erase_if(file.metadata, [](const auto& entry) { return entry.first.starts_with("refined/"); });
+    file.seal();
+    const std::vector<std::byte> bytes = file.serialize();
+    expect_same({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, moment.model, "an older checkpoint");
   }
 }
 

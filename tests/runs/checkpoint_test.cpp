@@ -53,7 +53,7 @@ TEST(CheckpointDeterminism, ResumingAnywhereGivesTheBitsOfAnUninterruptedRun) {
       const SafetensorsFile saved = stored(make_checkpoint(first.trainer, {}));
       Growing second(o);
       second.toy.parameters().values()[0] = 99;  // other weights, which the checkpoint replaces
-      EXPECT_FALSE(restore_checkpoint(second.trainer, saved, {}));
+      EXPECT_FALSE(restore_checkpoint(second.trainer, saved, {}).finished);
       EXPECT_EQ(second.trainer.state().step, stop);
       EXPECT_EQ(second.toy.grown(), first.toy.grown());
       second.trainer.run(carry_on);
@@ -114,8 +114,8 @@ TEST(Checkpoint, BeforeTheFirstStepItHasNoLossYet) {
 
 TEST(Checkpoint, TellsWhetherTheRunHadFinished) {
   Plain run;
-  EXPECT_TRUE(restore_checkpoint(run.trainer, make_checkpoint(run.trainer, {true, "", {}}), {}));
-  EXPECT_FALSE(restore_checkpoint(run.trainer, make_checkpoint(run.trainer, {}), {}));
+  EXPECT_TRUE(restore_checkpoint(run.trainer, make_checkpoint(run.trainer, {true, "", {}}), {}).finished);
+  EXPECT_FALSE(restore_checkpoint(run.trainer, make_checkpoint(run.trainer, {}), {}).finished);
 }
 
 TEST(Checkpoint, OfOtherSettingsOrOtherDataIsRefused) {

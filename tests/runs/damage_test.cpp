@@ -7,6 +7,7 @@
 
 #include "base/life_rule.hpp"
 #include "base/npz.hpp"
+#include "codecs.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
 #include "models/message/simplify_data.hpp"
@@ -161,6 +162,8 @@ TEST_F(DamageTest, TheNewestMissingStartsFromWhatIsLeft) {
   fs::remove(file_);
   const Resumed resumed = resume();
   EXPECT_EQ(resumed.hash, whole_) << resumed.first_error;
+  EXPECT_EQ(resumed.began, 15u);
+  EXPECT_THAT(resumed.message, HasSubstr("missing"));
 }
 
 TEST_F(DamageTest, AnotherConfigIsRefused) {
@@ -250,7 +253,7 @@ TEST(ChangedData, PairsOfBoardsAreRefusedByName) {
   std::vector<std::uint8_t> start(6 * 3 * 4), target(6 * 3 * 4);
   const Random random(1, Purpose::kData);
   for (std::size_t i = 0; i < start.size(); ++i) start[i] = random.coin(i);
-  write_npz(file, {{"start", {{6, 3, 4}, start}}, {"target", {{6, 3, 4}, target}}});
+  write_npz(file, {{"start", numpy_array({6, 3, 4}, start)}, {"target", numpy_array({6, 3, 4}, target)}});
   const RunConfig config = configure("boards", {{"data", file},
                                                 {"channels", "2"},
                                                 {"kernels", "4"},
@@ -260,7 +263,7 @@ TEST(ChangedData, PairsOfBoardsAreRefusedByName) {
                                                 {"train-steps", "8"}});
   expect_refused_after_change(folder, config, file, [&] {
     target[0] = 1;
-    write_npz(file, {{"start", {{6, 3, 4}, start}}, {"target", {{6, 3, 4}, target}}});
+    write_npz(file, {{"start", numpy_array({6, 3, 4}, start)}, {"target", numpy_array({6, 3, 4}, target)}});
   });
 }
 

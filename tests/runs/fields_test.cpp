@@ -172,6 +172,9 @@ TEST(NearestWord, IsTheOneWithTheFewestEditsOrNone) {
   EXPECT_EQ(nearest_word("checkerboard-smal", words), "checkerboard-small");
   EXPECT_EQ(nearest_word("life", words), "life");
   EXPECT_EQ(nearest_word("quite another word", words), "");
+  const std::string options[] = {"--beta1", "--batch-size", "--batches"};
+  EXPECT_EQ(nearest_word("--batch", options), "--batch-size");  // its beginning
+  EXPECT_EQ(nearest_word("--beta", options), "--beta1");
   EXPECT_EQ(nearest_word("x", {}), "");
 }
 

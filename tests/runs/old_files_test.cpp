@@ -7,12 +7,14 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
+#include "espalier/lattice_model.hpp"
+#include "espalier/message_passing.hpp"
 #include "espalier/model.hpp"
-#include "models/dag/table_model.hpp"
-#include "models/lattice/lattice_model.hpp"
+#include "models/dag/table_data.hpp"
+#include "models/lattice/lattice_goal.hpp"
 #include "models/message/rewrite.hpp"
-#include "models/message/rewrite_model.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {

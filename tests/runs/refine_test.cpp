@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "espalier/lattice_model.hpp"
 #include "espalier/model.hpp"
-#include "models/lattice/lattice_model.hpp"
 #include "small_runs.hpp"
 #include "thread_counts.hpp"
 

@@ -161,7 +161,7 @@ TEST(RunConfig, FilesOfOlderVersionsAreRead) {
     const RunConfig config = RunConfig::parse(text, path, all_tasks());
     const Json before = Json::parse(text), now = Json::parse(config.text());
     for (const auto& [key, value] : before.items()) {
-      const std::string same = key == "epochs" ? "train-steps" : key;
+      const std::string same = key == "epochs" ? "train-steps" : key == "most-number" ? "max-number" : key;
       ASSERT_TRUE(now.contains(same)) << name << " " << key;
       if (now.at(same) == value) continue;
       // The same layers may be written in two ways.

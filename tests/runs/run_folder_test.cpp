@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/file_lock.hpp"
 #include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "runs/checkpoint.hpp"
@@ -22,7 +23,6 @@ namespace espalier {
 namespace {
 
 using testing::HasSubstr;
-using Lock = RunFolder::Lock;
 namespace fs = std::filesystem;
 
 struct Toy {
@@ -33,7 +33,7 @@ struct Toy {
 };
 
 RunFolder create(const std::string& path, const std::string& config, bool force = false) {
-  return RunFolder::create(path, config, force, Lock::kTake);
+  return RunFolder::create(path, config, force);
 }
 
 TEST(RunFolder, AnExistingRunIsOnlyReplacedByForce) {
@@ -44,9 +44,9 @@ TEST(RunFolder, AnExistingRunIsOnlyReplacedByForce) {
   const std::string message = message_of<Error>([&] { create(path, "two"); });
   EXPECT_THAT(message, HasSubstr("holds a run"));
   EXPECT_THAT(message, HasSubstr("force"));
-  EXPECT_EQ(RunFolder::open(path, Lock::kTake).config(), "one");
+  EXPECT_EQ(RunFolder::open(path).config(), "one");
   create(path, "two", true);
-  EXPECT_EQ(RunFolder::open(path, Lock::kTake).config(), "two");
+  EXPECT_EQ(RunFolder::open(path).config(), "two");
 }
 
 TEST(RunFolder, ForceRemovesTheRunAndNothingElse) {
@@ -57,8 +57,8 @@ TEST(RunFolder, ForceRemovesTheRunAndNothingElse) {
     const RunFolder folder = create(temp.path(), "config");
     folder.append_metrics(toy.trainer.state());
     save_model(folder.model(), *toy.trainer.best_model());
-    folder.write_checkpoint(make_checkpoint(toy.trainer, {}));
-    folder.write_checkpoint(make_checkpoint(toy.trainer, {}));
+    folder.write_checkpoint(make_checkpoint(toy.trainer, {}).serialize());
+    folder.write_checkpoint(make_checkpoint(toy.trainer, {}).serialize());
   }
   const auto made = {"metrics.csv", "model.safetensors", "checkpoint.safetensors", "checkpoint-previous.safetensors"};
   for (const char* name : made) EXPECT_TRUE(fs::exists(temp / name)) << name;
@@ -74,11 +74,11 @@ TEST(RunFolder, AReplacementThatWasKilledIsFinishedByWhoeverOpensItNext) {
     create(temp.path(), "old");
     for (const char* name : {"checkpoint.safetensors", "model.safetensors", "metrics.csv"})
       if (!removed) std::ofstream(temp / name) << "old";
-    RunFolder::create(temp / "seed-1", "old", false, Lock::kNone);
+    RunFolder::create(temp / "seed-1", "old", false);
     std::ofstream(temp / "config-next.json") << "new";  // all that a kill let --force do, or more
     if (removed) fs::remove(temp / "config.json");
     EXPECT_THROW(create(temp.path(), "third"), Error);
-    const RunFolder folder = RunFolder::open(temp.path(), Lock::kTake);
+    const RunFolder folder = RunFolder::open(temp.path());
     EXPECT_EQ(folder.config(), "new");
     EXPECT_EQ(read_text(temp / "config.json"), "new");
     EXPECT_EQ(folder.checkpoint(), std::nullopt);
@@ -90,8 +90,8 @@ TEST(RunFolder, AReplacementThatWasKilledIsFinishedByWhoeverOpensItNext) {
 TEST(RunFolder, ForceRemovesSeedsThatAreRunsAndNothingElse) {
   const TempFolder temp;
   create(temp.path(), "config");
-  RunFolder::create(temp / "seed-1", "own", false, Lock::kNone);
-  RunFolder::create(temp / "seed-2", "own", false, Lock::kNone);
+  RunFolder::create(temp / "seed-1", "own", false);
+  RunFolder::create(temp / "seed-2", "own", false);
   std::ofstream(temp / "seed-2/mine.txt") << "kept";
   fs::create_directory(temp / "seed-3");
   std::ofstream(temp / "seed-3/model.safetensors") << "somebody else's";
@@ -104,10 +104,10 @@ TEST(RunFolder, ForceRemovesSeedsThatAreRunsAndNothingElse) {
 
 TEST(RunFolder, ForeignFoldersAreNotOpened) {
   const TempFolder temp;
-  message_of<Error>([&] { RunFolder::open(temp.path(), Lock::kTake); });
-  message_of<Error>([&] { RunFolder::open(temp / "none", Lock::kTake); });
+  message_of<Error>([&] { RunFolder::open(temp.path()); });
+  message_of<Error>([&] { RunFolder::open(temp / "none"); });
   std::ofstream(temp / "file") << "x";
-  message_of<Error>([&] { RunFolder::open(temp / "file", Lock::kTake); });
+  message_of<Error>([&] { RunFolder::open(temp / "file"); });
   EXPECT_FALSE(fs::exists(temp / "lock")) << "a foreign folder was written to";
 }
 
@@ -127,13 +127,13 @@ TEST(RunFolder, TheOldCheckpointStaysAsThePreviousOne) {
   toy.trainer.evaluate();
   const RunFolder folder = create(temp.path(), "config");
   EXPECT_FALSE(folder.checkpoint().has_value());
-  folder.write_checkpoint(make_checkpoint(toy.trainer, {}));
+  folder.write_checkpoint(make_checkpoint(toy.trainer, {}).serialize());
   EXPECT_TRUE(folder.checkpoint().has_value());
   EXPECT_FALSE(folder.previous_checkpoint().has_value());
   for (int i = 0; i < 3; ++i) {
     const std::string before = read_text(*folder.checkpoint());
     toy.trainer.step();
-    folder.write_checkpoint(make_checkpoint(toy.trainer, {}));
+    folder.write_checkpoint(make_checkpoint(toy.trainer, {}).serialize());
     EXPECT_NE(read_text(*folder.checkpoint()), before);
     EXPECT_EQ(read_text(*folder.previous_checkpoint()), before);
   }
@@ -141,6 +141,26 @@ TEST(RunFolder, TheOldCheckpointStaysAsThePreviousOne) {
   folder.drop_checkpoint();
   EXPECT_EQ(read_text(*folder.checkpoint()), before);
   EXPECT_FALSE(folder.previous_checkpoint().has_value());
+}
+
+TEST(RunFolder, AKillBetweenTheMovesOfACheckpointLosesNone) {
+  const TempFolder temp;
+  Toy toy;
+  toy.trainer.evaluate();
+  std::string newest;
+  {
+    const RunFolder folder = create(temp.path(), "config");
+    for (int i = 0; i < 2; ++i) {
+      toy.trainer.step();
+      folder.write_checkpoint(make_checkpoint(toy.trainer, {}).serialize());
+    }
+    newest = read_text(*folder.checkpoint());
+  }
+  fs::rename(temp / "checkpoint.safetensors", temp / "checkpoint-next.safetensors");
+  const RunFolder folder = RunFolder::open(temp.path());
+  ASSERT_TRUE(folder.checkpoint().has_value());
+  EXPECT_EQ(read_text(*folder.checkpoint()), newest);
+  EXPECT_TRUE(folder.previous_checkpoint().has_value());
 }
 
 // --- The lock.
@@ -152,7 +172,8 @@ TEST(FolderLock, ASecondOwnerIsRefusedWithTheProcessAndTheHostOfTheFirst) {
   {
     const RunFolder first = create(temp.path(), "config");
     for (const auto& second : std::initializer_list<std::function<void()>>{
-             [&] { RunFolder::open(temp.path(), Lock::kTake); }, [&] { create(temp.path(), "other", true); }}) {
+             [&] { RunFolder::open(temp.path()); }, [&] { create(temp.path(), "other"); },
+             [&] { create(temp.path(), "other", true); }}) {
       const std::string message = message_of<Error>(second);
       EXPECT_THAT(message, HasSubstr(temp.path()));
       EXPECT_THAT(message, HasSubstr(std::to_string(getpid())));
@@ -161,7 +182,28 @@ TEST(FolderLock, ASecondOwnerIsRefusedWithTheProcessAndTheHostOfTheFirst) {
     EXPECT_EQ(read_text(temp / "config.json"), "config");
     const RunFolder copy = first;  // of the same owner
   }
-  EXPECT_NO_THROW(RunFolder::open(temp.path(), Lock::kTake));
+  EXPECT_NO_THROW(RunFolder::open(temp.path()));
+}
+
+TEST(FolderLock, AFolderIsNotReplacedWhileOneOfItsSeedsIsTrained) {
+  const TempFolder temp;
+  create(temp.path(), "config");
+  {
+    const RunFolder seed = create(temp / "seed-1", "own");
+    EXPECT_THAT(message_of<Error>([&] { create(temp.path(), "other", true); }), HasSubstr(std::to_string(getpid())));
+    EXPECT_EQ(read_text(temp / "config.json"), "config");
+    EXPECT_EQ(read_text(temp / "seed-1/config.json"), "own");
+  }
+  create(temp.path(), "other", true);
+  EXPECT_FALSE(fs::exists(temp / "seed-1"));
+}
+
+// Two start at once: the second may see files of the first before its config.
+TEST(FolderLock, TheOwnerIsNamedAlsoBeforeThereIsARun) {
+  const TempFolder temp;
+  const FileLock first(temp / "lock", temp.path(), "training in");
+  std::ofstream(temp / "just-made") << "x";
+  EXPECT_THAT(message_of<Error>([&] { create(temp.path(), "config"); }), HasSubstr(std::to_string(getpid())));
 }
 
 TEST(FolderLock, IsGoneWhenItsProcessIsKilled) {
@@ -171,16 +213,16 @@ TEST(FolderLock, IsGoneWhenItsProcessIsKilled) {
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
   if (child == 0) {
-    const RunFolder held = RunFolder::open(temp.path(), Lock::kTake);
+    const RunFolder held = RunFolder::open(temp.path());
     if (write(ready[1], "x", 1) != 1) _exit(1);
     for (;;) pause();
   }
   char byte = 0;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  EXPECT_THAT(message_of<Error>([&] { RunFolder::open(temp.path(), Lock::kTake); }), HasSubstr(std::to_string(child)));
+  EXPECT_THAT(message_of<Error>([&] { RunFolder::open(temp.path()); }), HasSubstr(std::to_string(child)));
   ASSERT_EQ(kill(child, SIGKILL), 0);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  EXPECT_NO_THROW(RunFolder::open(temp.path(), Lock::kTake));
+  EXPECT_NO_THROW(RunFolder::open(temp.path()));
   close(ready[0]);
   close(ready[1]);
 }
@@ -190,11 +232,11 @@ TEST(FolderLock, AFileThatIsNoneIsAnErrorAndNoHang) {
   create(temp.path(), "config");
   fs::remove(temp / "lock");
   fs::create_directory(temp / "lock");
-  EXPECT_THAT(message_of<Error>([&] { RunFolder::open(temp.path(), Lock::kTake); }), HasSubstr("lock"));
+  EXPECT_THAT(message_of<Error>([&] { RunFolder::open(temp.path()); }), HasSubstr("lock"));
   fs::remove(temp / "lock");
   std::ofstream(temp / "precious") << "mine";
   fs::create_symlink(temp / "precious", temp / "lock");
-  EXPECT_THAT(message_of<Error>([&] { RunFolder::open(temp.path(), Lock::kTake); }), HasSubstr("lock"));
+  EXPECT_THAT(message_of<Error>([&] { RunFolder::open(temp.path()); }), HasSubstr("lock"));
   EXPECT_EQ(read_text(temp / "precious"), "mine");
 }
 

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <fstream>
+#include <functional>
 #include <thread>
 
 #include "espalier/error.hpp"
@@ -178,6 +181,46 @@ TEST(Run, PicturesThatAreMissingAreMadeAgain) {
   EXPECT_EQ(read_text(path + "/growth.gif"), before[2]);
 }
 
+TEST(Run, EmptyPicturesAreMadeAgainAndThoseOfLostMetricsAreLeftOut) {
+  const TempFolder folder;
+  const std::string path = folder / "run";
+  train(TrainingRun::create(steady_picture(folder), {.folder = path}));
+  const std::string growth = read_text(path + "/growth.gif");
+  std::ofstream(path + "/growth.gif", std::ios::trunc);
+  for (const char* name : {"/metrics.csv", "/loss.svg", "/gates.svg"}) fs::remove(path + name);
+  train(TrainingRun::resume(path));
+  EXPECT_EQ(read_text(path + "/growth.gif"), growth);
+  EXPECT_TRUE(fs::exists(path + "/gates.svg"));
+  EXPECT_FALSE(fs::exists(path + "/loss.svg"));
+}
+
+TEST(Run, AModelThatIsMissingOrDamagedIsMadeAgainFromTheCheckpoint) {
+  const TempFolder folder;
+  for (const bool refined : {false, true}) {
+    const std::string path = folder / (refined ? "refined" : "trained"), model = path + "/model.safetensors";
+    RunConfig config = small_picture(folder);
+    config.train.steps = 4;
+    config.set("refine", refined ? "200000" : "0");
+    const SeedReport before = train(TrainingRun::create(config, {.folder = path}));
+    EXPECT_EQ(before.solved, refined);
+    const std::string good = read_text(model);
+    std::string damaged = good;
+    damaged[good.find("\"solved\"") + 11] ^= 1;
+    for (const std::string& text : {std::string(), damaged, good.substr(0, good.size() / 2)}) {
+      fs::remove(model);
+      if (!text.empty()) std::ofstream(model, std::ios::binary) << text;
+      TrainingRun run = TrainingRun::resume(path);
+      const Events events(run);
+      const SeedReport after = train(std::move(run));
+      EXPECT_EQ(after.score, before.score);
+      EXPECT_EQ(after.solved, before.solved);
+      EXPECT_EQ(read_text(model), good);
+      ASSERT_EQ(events.of(RunEvent::Kind::kMessage).size(), 1u);
+      EXPECT_THAT(events.of(RunEvent::Kind::kMessage)[0].text, HasSubstr("made again"));
+    }
+  }
+}
+
 TEST(Run, WhatIsImpossibleFailsBeforeThereIsAFolder) {
   const TempFolder folder;
   const auto refused = [&](std::initializer_list<std::pair<std::string, std::string>> settings) {
@@ -198,7 +241,8 @@ TEST(Run, ASecondOneInTheSameFolderIsRefused) {
   EXPECT_THAT(message_of<Error>([&] { TrainingRun::resume(path); }), HasSubstr(std::to_string(getpid())));
   EXPECT_THAT(message_of<Error>([&] { TrainingRun::create(config, {.folder = path, .force = true}); }),
               HasSubstr(std::to_string(getpid())));
-  EXPECT_THAT(message_of<Error>([&] { TrainingRun::create(config, {.folder = path}); }), HasSubstr("holds a run"));
+  EXPECT_THAT(message_of<Error>([&] { TrainingRun::create(config, {.folder = path}); }),
+              HasSubstr(std::to_string(getpid())));
   ThreadPool pool(1);
   first->train(pool);
   message_of<Error>([&] { TrainingRun::resume(path); });  // as long as the object lives
@@ -211,10 +255,17 @@ TEST(Run, ASecondOneInTheSameFolderIsRefused) {
 
 TEST(Run, TheReportTellsWhereTheTimeWent) {
   const TempFolder folder;
+  for (const RunConfig& plain : every_kind(folder))
+    for (const char* reference : {"false", "true"}) {
+      RunConfig config = plain;
+      config.train.steps = 2;
+      config.set("reference", reference);
+      const PhaseSeconds p = train(TrainingRun::create(config, {})).phases;
+      SCOPED_TRACE(config.task + " " + reference);
+      for (const double phase : {p.data, p.forward, p.backward, p.optimizer, p.evaluation}) EXPECT_GT(phase, 0);
+      EXPECT_GE(p.whole, p.data + p.forward + p.backward + p.reduction + p.optimizer + p.evaluation + p.search);
+    }
   const SeedReport report = train(TrainingRun::create(steady_picture(folder), {}));
-  EXPECT_GT(report.phases.forward, 0);
-  EXPECT_GT(report.phases.backward, 0);
-  EXPECT_GT(report.phases.optimizer, 0);
   EXPECT_EQ(report.phase_steps, 40u);
   EXPECT_GT(report.num_parameters, 1000u);
   EXPECT_EQ(report.weights_hash.size(), 32u);
@@ -222,8 +273,40 @@ TEST(Run, TheReportTellsWhereTheTimeWent) {
 
 TEST(Run, BeforeTrainingThereIsNoBestModel) {
   const TempFolder folder;
-  const TrainingRun run = TrainingRun::create(steady_picture(folder), {});
+  TrainingRun run = TrainingRun::create(steady_picture(folder, 2), {});
   EXPECT_THROW(run.best_model(), Error);
+  ThreadPool pool(1);
+  run.train(pool);
+  EXPECT_NE(run.best_model(), nullptr);
+  EXPECT_THROW(run.best_model(), Error);  // it was handed over
+  EXPECT_THROW(RunReport().best(), Error);
+}
+
+TEST(Run, MembersOutOfTheirRangeAreRefusedBeforeThereIsAFolder) {
+  const TempFolder folder;
+  const RunConfig good = steady_picture(folder, 2);
+  const std::pair<const char*, std::function<void(RunConfig&)>> mistakes[] = {
+      {"seeds", [](RunConfig& c) { c.seeds = 0; }},
+      {"train-steps", [](RunConfig& c) { c.train.steps = 2'000'000'000; }},
+      {"eval-every", [](RunConfig& c) { c.train.eval_every = 0; }},
+      {"lr", [](RunConfig& c) { c.train.schedule.lr = std::nan(""); }},
+      {"beta2", [](RunConfig& c) { c.train.optimizer.beta2 = 1; }},
+      {"schedule", [](RunConfig& c) { c.train.schedule.kind = static_cast<ScheduleKind>(7); }}};
+  for (const auto& [name, mistake] : mistakes) {
+    RunConfig config = good;
+    mistake(config);
+    EXPECT_THROW(TrainingRun::create(config, {.folder = folder / "run"}), Error) << name;
+  }
+  for (const double seconds : {-1.0, std::nan("")}) {
+    EXPECT_THROW(TrainingRun::create(good, {.folder = folder / "run", .checkpoint_seconds = seconds}), Error);
+    EXPECT_THROW(TrainingRun::resume(folder / "run", {.checkpoint_seconds = seconds}), Error);
+  }
+  EXPECT_FALSE(fs::exists(folder / "run"));
+  TrainingRun run = TrainingRun::create(good, {});
+  EXPECT_THROW(run.listen({}), Error);
+  EXPECT_THROW(TrainingRun::create(good, {.folder = folder / std::string(300, 'n')}), Error);
+  EXPECT_THROW(TrainingRun::resume(std::string(5000, 'n')), Error);
+  EXPECT_THROW(load_model(std::string(5000, 'n')), Error);
 }
 
 // A task of one's own: nothing of a run hangs on the names of ours.

@@ -143,7 +143,7 @@ TEST_F(SeedsTest, ASeedOfAnotherRunFailsAndTheOthersGoOn) {
   other.train.schedule.lr = 0.01;
   ThreadPool pool(1);
   TrainingRun run = TrainingRun::create(config(2), {.folder = folder_ / "run"});
-  RunFolder::create(folder_ / "run/seed-1", other.text(), false, RunFolder::Lock::kNone);
+  RunFolder::create(folder_ / "run/seed-1", other.text(), false);
   const RunReport report = run.train(pool);
   EXPECT_EQ(report.seeds[0].outcome, "failed");
   EXPECT_EQ(report.best().seed, 2u);
@@ -202,6 +202,30 @@ TEST_F(SeedsTest, TheWholeRunHoldsTheLock) {
   });
   run.train(pool);
   EXPECT_GE(refused, 1);
+}
+
+TEST_F(SeedsTest, OneOfThemCannotBeTrainedBesideTheWholeRun) {
+  TrainingRun run = TrainingRun::create(config(2), {.folder = folder_ / "run", .checkpoint_every = 1});
+  std::string message;
+  run.listen([&](const RunEvent& event) {
+    if (event.kind == RunEvent::Kind::kCheckpoint && message.empty())
+      message = message_of<Error>([&] { TrainingRun::resume(RunFolder::seed_folder(folder_ / "run", event.seed)); });
+  });
+  ThreadPool pool(1);
+  run.train(pool);
+  EXPECT_THAT(message, HasSubstr(std::to_string(getpid())));
+}
+
+TEST_F(SeedsTest, InterruptedTheyLeaveTheBestModelSoFar) {
+  TrainingRun run = TrainingRun::create(config(2), {.folder = folder_ / "run", .checkpoint_every = 1});
+  run.listen([&](const RunEvent& event) {
+    if (event.kind == RunEvent::Kind::kCheckpoint) run.control().stop();
+  });
+  ThreadPool pool(1);
+  const RunReport report = run.train(pool);
+  EXPECT_TRUE(report.interrupted);
+  EXPECT_EQ(read_text(folder_ / "run/model.safetensors"),
+            read_text(RunFolder::seed_folder(folder_ / "run", report.best().seed) + "/model.safetensors"));
 }
 
 }  // namespace

@@ -89,5 +89,22 @@ TEST(Sweep, AStopReturnsWhatThereIsAndTheRestFollowsLater) {
   EXPECT_EQ(rest.run(folder / "s", ThreadPool(1), [](std::size_t, std::size_t) {})[0].seeds.size(), 4u);
 }
 
+TEST(Sweep, TrialsThatFailAreNotCounted) {
+  const TempFolder folder;
+  const auto run = [&] {
+    return Sweep("checkerboard-small", kSmall, {}, 1, 3).run(folder / "s", ThreadPool(1), [](std::size_t, std::size_t) {
+    })[0];
+  };
+  EXPECT_EQ(run().share().trials, 3u);
+  const std::string trial = folder / "s/defaults/seed-2/";
+  std::filesystem::remove(trial + "checkpoint-previous.safetensors");
+  write_atomically(trial + "checkpoint.safetensors", std::string_view("damaged"));
+  const SweepRow row = run();
+  ASSERT_EQ(row.seeds.size(), 3u);
+  EXPECT_TRUE(row.seeds[1].error);
+  EXPECT_EQ(row.share().trials, 2u);
+  EXPECT_NE(sweep_csv({row}).find(",failed,"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace espalier

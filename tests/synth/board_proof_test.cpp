@@ -20,6 +20,7 @@ namespace {
 using Verdict = BoardProof::Verdict;
 using test::Ran;
 using testing::HasSubstr;
+using testing::Not;
 
 // What a checkerboard with zeros around it comes down to once it is trained: channel 0 is shown, channel 1 remembers
 // it.
@@ -154,6 +155,62 @@ TEST(BoardProof, AsynchronousAnswersAreThoseOfAllSchedulesTriedOneByOne) {
   }
   EXPECT_GE(proved, 5);
   EXPECT_GE(refuted, 5);
+}
+
+// Two cells side by side, of two channels each, that wait for each other: next[own state][the neighbour's], the
+// neighbour to the east and to the west. Six rounds of two moments always end at 0, rounds of three need not.
+Netlist waiting_cell() {
+  constexpr int kEast[4][4] = {{2, 0, 0, 1}, {0, 1, 0, 1}, {0, 2, 2, 1}, {2, 2, 3, 2}};
+  constexpr int kWest[4][4] = {{2, 0, 0, 1}, {0, 0, 2, 3}, {0, 2, 2, 0}, {2, 2, 1, 2}};
+  Netlist n = empty_cell(2);
+  const auto is = [&](int place, int state) {
+    constexpr Gate kBoth[] = {Gate::kNor, Gate::kAAndNotB, Gate::kNotAAndB, Gate::kAnd};
+    return n.add_gate(kBoth[state], patch_net(place, 0, 2), patch_net(place, 1, 2));
+  };
+  Net next[2] = {n.add_constant(false), n.add_constant(false)};
+  for (int west = 0; west < 4; ++west)
+    for (int east = 0; east < 4; ++east)
+      for (int own = 0; own < 4; ++own) {
+        if (west && east) continue;
+        const int after = west ? kWest[own][west] : kEast[own][east];
+        const Net here = n.add_gate(Gate::kAnd, n.add_gate(Gate::kAnd, is(3, west), is(5, east)), is(4, own));
+        for (int bit = 0; bit < 2; ++bit)
+          if (after >> bit & 1) next[bit] = n.add_gate(Gate::kOr, next[bit], here);
+      }
+  n.add_output("next0", next[0]);
+  n.add_output("next1", next[1]);
+  return n;
+}
+
+TEST(BoardProof, WhatASearchThroughSchedulesProvesIsClaimedOfRoundsOfThatLengthAlone) {
+  const Board target(1, 2, 1);
+  const auto ask = [&](int round, const std::string& file) {
+    BoardProofOptions options;
+    options.proof_file = file;
+    return BoardProver({waiting_cell(), false, 1, round}, options);
+  };
+  TempFolder folder;
+  for (const std::string& file : {std::string(), folder / "proof"}) {
+    const BoardProof two = ask(2, file).converges(target, 6), three = ask(3, file).converges(target, 6);
+    EXPECT_EQ(two.verdict, Verdict::kProved) << two.how;
+    EXPECT_EQ(two.moments, 2);
+    EXPECT_THAT(two.claim, HasSubstr("in a round of at most 2 moments"));
+    EXPECT_THAT(two.claim, Not(HasSubstr("ever after")));
+    EXPECT_EQ(three.verdict, Verdict::kRefuted) << three.how;
+    EXPECT_THAT(three.claim, HasSubstr("in a round, the 1 x 2 board"));
+    // Damage that is the whole board is any start.
+    const BoardProof healed = ask(2, file).heals(Board(1, 2, 2), target, 1, 2, 6);
+    EXPECT_EQ(healed.verdict, Verdict::kProved) << healed.how;
+    EXPECT_EQ(healed.moments, 2);
+    EXPECT_THAT(healed.claim, HasSubstr("of at most 2 moments"));
+    EXPECT_EQ(ask(3, file).heals(Board(1, 2, 2), target, 1, 2, 6).verdict, Verdict::kRefuted);
+  }
+  // What settles does so however long a round is.
+  const BoardProof settled = BoardProver({checkerboard_cell(), false, 1, 2}).converges(checkerboard(8, 8), 16);
+  EXPECT_EQ(settled.verdict, Verdict::kProved) << settled.how;
+  EXPECT_EQ(settled.moments, 0);
+  EXPECT_THAT(settled.claim, HasSubstr("at least once in a round, the 8 x 8 board"));
+  EXPECT_THAT(settled.claim, HasSubstr("ever after"));
 }
 
 TEST(BoardProof, WhatIsShownStaysOnEverySizeThatIsAMultipleOfTheTile) {

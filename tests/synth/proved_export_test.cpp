@@ -30,6 +30,32 @@ TEST(ProvedExport, ASimplifiedCircuitComesWithItsProof) {
   EXPECT_THAT(circuit.proof(), HasSubstr("equal: 1 of 1 outputs proved"));
   EXPECT_EQ(circuit.report().steps.front().gates, count_netlist(raw).gates());
   EXPECT_EQ(ProvedCircuit::as_given(raw).netlist(), raw);
+  EXPECT_THAT(ProvedCircuit::as_given(raw).proof(), HasSubstr("nothing proved"));
+}
+
+// Channel 1 is never shown, and no channel that is reads it.
+TEST(ProvedExport, WhatIsLeftAcrossStepsHasTheProofOfTheWholeWay) {
+  Netlist cell;
+  for (int i = 0; i < 18; ++i) cell.add_input(fmt::format("i{}", i));
+  cell.add_output("next0", cell.add_gate(Gate::kXor, 6, 10));
+  cell.add_output("next1", cell.add_gate(Gate::kAnd, 9, 8));
+  const ProvedCircuit across = prove_across_steps(prove_and_simplify(cell), {.visible = 1});
+  EXPECT_EQ(across.kept_channels(), std::vector<int>{0});
+  EXPECT_EQ(across.netlist().outputs.size(), 1u);
+  EXPECT_THAT(across.proof(), HasSubstr("equal: 2 of 2 outputs proved"));
+  EXPECT_THAT(across.proof(), HasSubstr("1 of 2 channels"));
+}
+
+TEST(ProvedExport, TheOptionsOfSimplifyingAreFields) {
+  SimplifyOptions options;
+  Fields fields = fields_of(options);
+  fields.at("goal").set_text("lut6");
+  fields.at("search").set_text("12");
+  fields.at("sweep").set_text("false");
+  EXPECT_EQ(options.goal, CircuitGoal::kLut6);
+  EXPECT_EQ(options.search, 12u);
+  EXPECT_FALSE(options.sweep);
+  EXPECT_THROW(fields.at("for").set_text("beauty"), Error);
 }
 
 // x y is y x: sweeping finds that when it is given enough conflicts, which the proof afterwards is not. Then there is

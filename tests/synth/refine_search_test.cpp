@@ -88,7 +88,7 @@ TEST(CircuitSearch, ALaneIsJudgedAsItsMutantAlone) {
     for (std::size_t k = 0; k < 3; ++k) group.give((lane * 7 + k * 13) % 40, lane);
   const TableScore score(table);
   std::array<std::uint32_t, kLanes> wrong;
-  score.score(kStart, group, 0, wrong);
+  score.score(kStart, group, wrong);
   for (std::size_t lane = 0; lane < kLanes; ++lane)
     ASSERT_EQ(wrong[lane], score.judge(mutated(kStart, group.of(lane)), calling_thread())) << lane;
 }
@@ -139,6 +139,26 @@ TEST(TargetTable, RowsAreReadAndWrongOnesNamed) {
   EXPECT_EQ(table.cares, (ExampleWords{{0b111}, {0b101}}));
   for (const char* wrong : {"", "# none\n", "00 0\n", "001 1\n", "0- 11\n", "00 12\n", "0011\n"})
     EXPECT_THROW(parse_table(wrong, "t", 2, 2), Error) << wrong;
+}
+
+// A table that all bits can be right in, while something else is never right.
+class FlawedScore : public TableScore {
+ public:
+  using TableScore::TableScore;
+  std::size_t flaws(const Netlist&, const ThreadPool&) const override { return 1; }
+};
+
+TEST(CircuitSearch, WithATemperatureTheBestIsStillWhatItIsSaidToBe) {
+  FlawedScore score(complete_table(kStart));
+  CircuitSearch search(kStart, score, {.evaluations = 30'000, .slack = 40, .patience = 2000}, calling_thread());
+  bool worse = false;  // the parent has been, or the test would show nothing
+  while (!search.ended()) {
+    search.step(calling_thread());
+    worse = worse || search.state().parent_wrong > 0;
+  }
+  EXPECT_TRUE(worse);
+  EXPECT_EQ(search.state().best_score.wrong, 0u);
+  EXPECT_EQ(score.judge(search.state().best, calling_thread()), 0u);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/files.hpp"
 #include "base/npz.hpp"
+#include "codecs.hpp"
 #include "espalier/random.hpp"
 #include "espalier/run.hpp"
 #include "temp_folder.hpp"
@@ -43,7 +44,8 @@ class LatticeTasks : public testing::TestWithParam<Case> {
     const Random random(2, Purpose::kData);
     for (std::size_t i = 0; i < start.size(); ++i) start[i] = random.coin(i);
     for (std::size_t i = 0; i < target.size(); ++i) target[i] = random.coin(start.size() + i);
-    write_npz(folder_ / "pairs.npz", {{"start", {{9, 5, 6, 2}, start}}, {"target", {{9, 5, 6}, target}}});
+    write_npz(folder_ / "pairs.npz",
+              {{"start", numpy_array({9, 5, 6, 2}, start)}, {"target", numpy_array({9, 5, 6}, target)}});
     return folder_ / "pairs.npz";
   }
 

@@ -9,10 +9,12 @@
 #include "base/files.hpp"
 #include "base/life_rule.hpp"
 #include "base/npz.hpp"
+#include "codecs.hpp"
 #include "espalier/error.hpp"
+#include "espalier/lattice_model.hpp"
 #include "espalier/random.hpp"
 #include "espalier/run.hpp"
-#include "models/lattice/lattice_model.hpp"
+#include "models/lattice/lattice_goal.hpp"
 #include "models/lattice/lattice_objective.hpp"
 #include "temp_folder.hpp"
 
@@ -164,6 +166,16 @@ TEST(RuleTask, RefusesWhatIsNoRule) {
   EXPECT_THAT(refused("rule", {{"rule", "B3/S23"}, {"steps", "2"}}), HasSubstr("1 step"));
 }
 
+// Users of Python and C++ have no flags.
+TEST(PictureTask, RefusesWhatContradictsItselfWithoutWordsOfTheCommandLine) {
+  const TempFolder folder;
+  write_atomically(folder / "target.txt", std::string_view("##.\n.##\n#..\n"));
+  const std::string target = folder / "target.txt";
+  const std::string both = refused("pattern", {{"target", target}, {"heal", "true"}, {"async", "true"}});
+  EXPECT_THAT(both, HasSubstr("healing and asynchronous"));
+  EXPECT_EQ(both.find("--"), std::string::npos) << both;
+}
+
 // --- Pairs of boards.
 
 constexpr int kHeight = 6, kWidth = 7, kPairs = 40;
@@ -181,7 +193,8 @@ std::string pairs_of(const TempFolder& folder, const RuleTable& rule, int steps,
     target.insert(target.end(), board.begin(), board.end());
   }
   const std::string file = folder / ("pairs-" + std::to_string(steps) + ".npz");
-  write_npz(file, {{"start", {{kPairs, kHeight, kWidth}, start}}, {"target", {{kPairs, kHeight, kWidth}, target}}});
+  write_npz(file, {{"start", numpy_array({kPairs, kHeight, kWidth}, start)},
+                   {"target", numpy_array({kPairs, kHeight, kWidth}, target)}});
   return file;
 }
 
@@ -218,7 +231,8 @@ TEST(BoardsTask, LearnsTheRuleBehindPairsAfterOneStepAndAfterTwo) {
 TEST(BoardsTask, ChannelsBeyondThoseGivenBeginDead) {
   const TempFolder folder;
   std::vector<std::uint8_t> start(4 * 3 * 3 * 2, 1), target(4 * 3 * 3 * 3, 0);
-  write_npz(folder / "pairs.npz", {{"start", {{4, 3, 3, 2}, start}}, {"target", {{4, 3, 3, 3}, target}}});
+  write_npz(folder / "pairs.npz",
+            {{"start", numpy_array({4, 3, 3, 2}, start)}, {"target", numpy_array({4, 3, 3, 3}, target)}});
   const RunConfig config = configure("boards", {{"data", folder / "pairs.npz"}, {"train-steps", "2"}});
   bool solved = false;
   const auto model = trained(config, solved);
@@ -235,7 +249,7 @@ TEST(BoardsTask, ChannelsBeyondThoseGivenBeginDead) {
 TEST(BoardsTask, RefusesWhatAreNoPairs) {
   const TempFolder folder;
   const std::vector<std::uint8_t> ones(4 * 3 * 3, 1), twos(4 * 3 * 3, 2), few(3 * 3 * 3, 1);
-  const NumpyArray good({4, 3, 3}, ones);
+  const NumpyArray good = numpy_array({4, 3, 3}, ones);
   const auto with = [&](const std::map<std::string, NumpyArray>& arrays, Settings more = {}) {
     write_npz(folder / "pairs.npz", arrays);
     RunConfig config = configure("boards", {{"data", folder / "pairs.npz"}});
@@ -245,11 +259,11 @@ TEST(BoardsTask, RefusesWhatAreNoPairs) {
   EXPECT_THAT(refused("boards", {}), HasSubstr("no data"));
   EXPECT_THAT(refused("boards", {{"data", folder / "none.npz"}}), HasSubstr("none.npz"));
   EXPECT_THAT(with({{"start", good}}), HasSubstr("target"));
-  EXPECT_THAT(with({{"start", good}, {"target", {{4, 3, 3}, twos}}}), HasSubstr("2 in \"target\""));
-  EXPECT_THAT(with({{"start", good}, {"target", {{3, 3, 3}, few}}}), HasSubstr("other sizes"));
-  EXPECT_THAT(with({{"start", {{36}, ones}}, {"target", good}}), HasSubstr("1 dimensions"));
+  EXPECT_THAT(with({{"start", good}, {"target", numpy_array({4, 3, 3}, twos)}}), HasSubstr("2 in \"target\""));
+  EXPECT_THAT(with({{"start", good}, {"target", numpy_array({3, 3, 3}, few)}}), HasSubstr("different sizes"));
+  EXPECT_THAT(with({{"start", numpy_array({36}, ones)}, {"target", good}}), HasSubstr("1 dimensions"));
   EXPECT_THAT(with({{"start", good}, {"target", good}}, {{"height", "4"}}), HasSubstr("4 x 3"));
-  EXPECT_THAT(with({{"start", {{2, 3, 3, 2}, ones}}, {"target", {{2, 3, 3, 2}, ones}}},
+  EXPECT_THAT(with({{"start", numpy_array({2, 3, 3, 2}, ones)}, {"target", numpy_array({2, 3, 3, 2}, ones)}},
                    {{"channels", "1"}, {"update", "16,8,4,2,1"}}),
               HasSubstr("at least 2"));
 }
@@ -257,11 +271,11 @@ TEST(BoardsTask, RefusesWhatAreNoPairs) {
 TEST(BoardsTask, OnePairAloneIsBothTrainedOnAndJudgedBy) {
   const TempFolder folder;
   const std::vector<std::uint8_t> ones(9, 1);
-  write_npz(folder / "pair.npz", {{"start", {{1, 3, 3}, ones}}, {"target", {{1, 3, 3}, ones}}});
+  write_npz(folder / "pair.npz", {{"start", numpy_array({1, 3, 3}, ones)}, {"target", numpy_array({1, 3, 3}, ones)}});
   bool solved = false;
   const auto model = trained(configure("boards", {{"data", folder / "pair.npz"}}), solved);
   EXPECT_TRUE(solved);
-  EXPECT_EQ(model->goal().name(), "1 pairs of 3 x 3");
+  EXPECT_EQ(model->goal().name(), "1 pair of 3 x 3");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "espalier/error.hpp"
@@ -183,9 +184,11 @@ bool flag(const SafetensorsFile& file, const std::string& key) {
 
 std::uint32_t counter(const SafetensorsFile& file, const std::string& key) {
   const std::string& text = file.meta(key);
-  if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != std::string::npos)
-    bad(fmt::format("{} = \"{}\"", key, text), "a whole number");
-  return static_cast<std::uint32_t>(std::stoul(text));
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    bad(fmt::format("{} = \"{}\"", key, text), "a whole number below 2^32");
+  return value;
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ EdgeId DagNN::add_edge(NodeId from, NodeId to, float weight) {
 
 void DagNN::restore_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol) {
   check_finite("bias", bias);
+  if (kind == NodeKind::kInput && bias != 0)
+    fail("restore node", fmt::format("an input with bias {}", bias), "bias 0", "inputs are clamped to the sample");
   topology_.restore_node(id, kind, activation, symbol);
   if (kind != NodeKind::kInput) state_->new_biases.emplace(id, bias);
   edited();
@@ -141,11 +143,16 @@ const Parameters& DagNN::parameters() const {
 }
 
 void DagNN::apply_edits(Optimizer* optimizer) {
+  apply_edits(std::span<Optimizer* const>(&optimizer, optimizer ? 1 : 0));
+}
+
+void DagNN::apply_edits(std::span<Optimizer* const> optimizers) {
   State& s = *state_;
-  if (optimizer && optimizer->first_moment().size() != parameters_.num_parameters())
-    fail("apply edits", fmt::format("an optimizer of {} parameters", optimizer->first_moment().size()),
-         fmt::format("{} as the network had before them", parameters_.num_parameters()),
-         "apply edits before the next forward or parameters()");
+  for (Optimizer* optimizer : optimizers)
+    if (optimizer->first_moment().size() != parameters_.num_parameters())
+      fail("apply edits", fmt::format("an optimizer of {} parameters", optimizer->first_moment().size()),
+           fmt::format("{} as the network had before them", parameters_.num_parameters()),
+           "apply edits before the next forward or parameters()");
   if (!s.edited) return;
   const std::size_t old_biases = parameters_.values(kDagBias).size();
   DagPlan plan = make_dag_plan(topology_, options_.fan_in_scaling);
@@ -156,16 +163,20 @@ void DagNN::apply_edits(Optimizer* optimizer) {
   std::vector<std::uint8_t> added(moved.num_parameters());
   std::unordered_map<NodeId, std::size_t> bias_at;
   std::unordered_map<EdgeId, std::size_t> weight_at;
-  Optimizer state(optimizer ? optimizer->options() : OptimizerOptions{}, optimizer ? moved.num_parameters() : 0);
-  if (optimizer) state.set_steps(optimizer->steps());
-  // Copies value, gradient and optimizer state of one parameter; both indexes are into the flat arrays.
+  std::vector<Optimizer> states;
+  for (Optimizer* optimizer : optimizers) {
+    states.emplace_back(optimizer->options(), moved.num_parameters());
+    states.back().set_steps(optimizer->steps());
+  }
+  // Copies value, gradient and optimizer states of one parameter; both indexes are into the flat arrays.
   const auto move = [&](std::size_t from, std::size_t to) {
     moved.values()[to] = parameters_.values()[from];
     moved.gradients()[to] = parameters_.gradients()[from];
     added[to] = s.added[from];
-    if (!optimizer) return;
-    state.first_moment()[to] = optimizer->first_moment()[from];
-    if (!state.second_moment().empty()) state.second_moment()[to] = optimizer->second_moment()[from];
+    for (std::size_t o = 0; o < states.size(); ++o) {
+      states[o].first_moment()[to] = optimizers[o]->first_moment()[from];
+      if (!states[o].second_moment().empty()) states[o].second_moment()[to] = optimizers[o]->second_moment()[from];
+    }
   };
   const std::size_t new_biases = plan.nodes.size() - plan.num_inputs;
   for (std::size_t i = 0; i < new_biases; ++i) {
@@ -187,7 +198,7 @@ void DagNN::apply_edits(Optimizer* optimizer) {
       move(old_biases + s.weight_at.at(id), new_biases + e);
   }
   parameters_ = std::move(moved);
-  if (optimizer) *optimizer = std::move(state);
+  for (std::size_t o = 0; o < states.size(); ++o) *optimizers[o] = std::move(states[o]);
   s.plan = std::move(plan);
   s.added = std::move(added);
   s.bias_at = std::move(bias_at);
@@ -200,7 +211,6 @@ void DagNN::apply_edits(Optimizer* optimizer) {
 void DagNN::zero_grad(const ThreadPool& pool) {
   parameters_.zero_grad(pool);
   std::fill(state_->added.begin(), state_->added.end(), std::uint8_t{0});
-  state_->accumulated = false;
 }
 
 void DagNN::step(float lr, const ThreadPool& pool) {
@@ -213,7 +223,9 @@ double DagNN::gradient_norm(const ThreadPool& pool) const { return parameters_.g
 double DagNN::clip_gradients(double max_norm, const ThreadPool& pool) {
   return parameters_.clip_gradients(max_norm, pool);
 }
-bool DagNN::has_gradients() const { return state_->accumulated || parameters_.has_gradients(); }
+bool DagNN::has_gradients() const {
+  return std::ranges::find(state_->added, std::uint8_t{1}) != state_->added.end() || parameters_.has_gradients();
+}
 
 std::size_t DagNN::num_parameters() const { return topology_.edges().size() + topology_.nodes().size() - num_inputs(); }
 
@@ -232,12 +244,12 @@ std::optional<std::size_t> DagNN::place_of_bias(NodeId node) const {
 void DagNN::accumulate_edge_grad(NodeId from, NodeId to, float gradient) {
   const std::optional<EdgeId> edge = topology_.find_edge(from, to);
   if (!edge) fail("accumulate edge grad", fmt::format("{} -> {}", from, to), "an edge of this network");
+  check_finite("gradient", gradient);
   if (!training_) return;
   apply_edits();
   const std::size_t place = *place_of_weight(*edge);
   parameters_.gradients()[place] += gradient;
   state_->added[place] = 1;
-  state_->accumulated = true;
 }
 
 // Gradients may also be written through parameters(): then there is one where it is not zero.
@@ -291,9 +303,11 @@ EdgeId DagNN::add_shortcut(NodeId from, NodeId to) {
   return id;
 }
 
-// What is gone until apply_edits() must not count for norms.
+// What is gone until apply_edits() must count for nothing.
 void DagNN::forget_gradient(std::optional<std::size_t> place) {
-  if (place) parameters_.gradients()[*place] = 0;
+  if (!place) return;
+  parameters_.gradients()[*place] = 0;
+  state_->added[*place] = 0;
 }
 
 std::size_t DagNN::remove_edges(const std::vector<EdgeId>& edges) {

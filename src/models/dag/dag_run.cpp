@@ -9,7 +9,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/ranks.hpp"
+#include "base/arrays.hpp"
+#include "base/rank_bytes.hpp"
 #include "espalier/error.hpp"
 
 namespace espalier {
@@ -91,6 +92,12 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
   if (batch > kMaxBatch || samples.size() != batch * inputs)
     fail("dag forward", fmt::format("{} numbers", samples.size()),
          fmt::format("{} samples x {} inputs", batch, inputs));
+  if (!all_finite(samples)) fail("dag forward", "a sample with a value that is no finite number", "numbers");
+  std::vector<float> fed_back;  // outputs that become samples, whose memory is about to be written
+  if (overlap(samples, s.outputs)) {
+    fed_back.assign(samples.begin(), samples.end());
+    samples = fed_back;
+  }
   s.ran_forward = s.ran_backward = false;  // should this pass be cancelled
   s.batch = batch;
   s.lanes = std::min(kMaxLanes, (batch + kDagLaneStep - 1) / kDagLaneStep * kDagLaneStep);
@@ -140,6 +147,7 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
     pool.ranks()->all_gather(std::as_writable_bytes(std::span(s.outputs)), starts);
   }
   s.ran_forward = true;
+  s.forward_changes = parameters_.changes();
   return s.outputs;
 }
 
@@ -147,14 +155,13 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
   State& s = *state_;
   const DagPlan& p = s.plan;
   const std::size_t nodes = p.nodes.size(), outputs = p.outputs.size(), edges = p.edges.size();
-  if (!s.ran_forward)
+  if (!s.ran_forward || s.forward_changes != parameters_.changes())
     fail("backward accumulate", "no forward pass of this network as it is", "forward first",
-         "a step, set_weight, growing and pruning need a new one");
+         "a step of any optimizer, set_weight, growing and pruning need a new one");
   if (output_grad.size() != s.batch * outputs)
     fail("backward accumulate", fmt::format("{} numbers", output_grad.size()),
          fmt::format("{} samples x {} outputs", s.batch, outputs));
   if (!training_) return;
-  s.accumulated = true;
   std::fill(s.added.begin(), s.added.end(), std::uint8_t{1});
   if (s.blocks == 0) return;
   const std::size_t lanes = s.lanes, block_size = nodes * lanes;

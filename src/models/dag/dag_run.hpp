@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "espalier/aligned.hpp"
 #include "espalier/dag_nn.hpp"
+#include "espalier/thread_pool.hpp"
 #include "models/dag/dag_kernels.hpp"
 
 namespace espalier {
@@ -41,12 +41,13 @@ struct DagNN::State {
   std::unordered_map<EdgeId, std::size_t> weight_at;
   std::unordered_map<NodeId, std::size_t> bias_at;
   DagPlan plan;
-  std::vector<std::uint8_t> added;  // [biases, then weights]: something was added to its gradient since zero_grad
-  bool accumulated = false;         // there was a call that adds gradients since zero_grad
+  // [biases, then weights]: something was added to its gradient since zero_grad; 0 for what was removed.
+  std::vector<std::uint8_t> added;
 
   // The last batch. Lanes are cut into blocks; a block's rows lie together: [blocks][N][lanes].
   std::size_t batch = 0, lanes = 0, blocks = 0;
   bool ran_forward = false, ran_backward = false;
+  std::uint64_t forward_changes = 0;  // Parameters::changes() at that forward
   AlignedVector<float> activations, deltas;
   std::vector<float> outputs;          // [B][outputs]
   bool shared = false;                 // over ranks: activations and deltas of this rank's blocks alone

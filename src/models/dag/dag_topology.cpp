@@ -144,6 +144,8 @@ void DagTopology::remove_node(NodeId id) {
 
 DagTopology::Split DagTopology::split_edge(EdgeId id) {
   const DagEdge old = edge(id);
+  if (next_node_ == kNoId || next_edge_ == kNoId)  // before anything is changed
+    fail("dag edge", "a split when all ids are used up", "ids left for a node and an edge");
   const NodeId middle = add_node(NodeKind::kHidden, Activation::kLinear);
   unlink(id);
   make_room_in_order(old.from, middle);

@@ -1,6 +1,9 @@
 // Weights by pairs of symbols, shared by networks of different shapes.
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "base/arrays.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/safetensors.hpp"
@@ -61,6 +64,7 @@ void SymbolWeights::zero_grad() {
 }
 
 void SymbolWeights::step(float lr) {
+  if (!std::isfinite(lr)) fail("symbol weights", fmt::format("a learning rate of {}", lr), "a finite number");
   for (auto& [pair, shared] : weights_) shared.value -= lr * shared.gradient;
   for (auto& [symbol, shared] : biases_) shared.value -= lr * shared.gradient;
 }
@@ -95,6 +99,8 @@ void SymbolWeights::save(SafetensorsFile& file) const {
 SymbolWeights SymbolWeights::load(const SafetensorsFile& file) {
   const std::vector<std::int32_t> pairs = file.ints("symbols.pairs"), symbols = file.ints("symbols.symbols");
   const std::vector<float> weights = file.floats("symbols.weight"), biases = file.floats("symbols.bias");
+  if (!all_finite(weights) || !all_finite(biases))
+    fail("symbol weights", "a weight or bias that is no finite number", "finite numbers");
   SymbolWeights result;
   for (std::size_t i = 0; i < weights.size() && 2 * i + 1 < pairs.size(); ++i)
     result.weights_[{static_cast<std::uint32_t>(pairs[2 * i]), static_cast<std::uint32_t>(pairs[2 * i + 1])}] = {

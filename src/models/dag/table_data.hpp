@@ -3,19 +3,12 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "espalier/dag_nn.hpp"
 
 namespace espalier {
 
-struct CsvTable {
-  std::vector<std::string> header;
-  std::vector<std::vector<std::string>> rows;         // all as long as the header
-  std::vector<std::size_t> lines;                     // where each row began, from 1
-  std::size_t column(const std::string& name) const;  // an Error that lists the names
-};
-// Commas, "quoted" cells with "" for a quote, \n or \r\n. Errors name the line.
-CsvTable parse_csv(std::string_view text, const std::string& what);
 bool is_missing(const std::string& cell);  // empty, ?, NA, NaN, null (any case)
 
 // How one column becomes numbers: (x - mean) / deviation, or one number per word.
@@ -45,6 +38,10 @@ struct TableSchema {
   // Class numbers, or standardised targets.
   std::vector<float> targets_of(const CsvTable& table, const std::vector<std::size_t>& rows) const;
 };
+
+// As the JSON text of model files.
+std::string schema_text(const TableSchema& schema);
+TableSchema schema_from(const std::string& text, const std::string& name);
 
 struct TableSplit {
   std::vector<std::size_t> train, validation, test;

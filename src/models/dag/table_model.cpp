@@ -1,11 +1,14 @@
-#include "models/dag/table_model.hpp"
+// TableModel: what it says of rows, and its file.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/json.hpp"
 #include "espalier/error.hpp"
+#include "models/dag/table_objective.hpp"
 
 namespace espalier {
 namespace {
@@ -66,6 +69,12 @@ DagNN network_of_format_1(const SafetensorsFile& file, const std::string& name) 
   return network;
 }
 
+std::vector<std::size_t> all_rows(const CsvTable& table) {
+  std::vector<std::size_t> rows(table.rows.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  return rows;
+}
+
 }  // namespace
 
 std::string schema_text(const TableSchema& schema) {
@@ -87,11 +96,12 @@ TableSchema schema_from(const std::string& text, const std::string& name) {
   }
 }
 
-TableModel::TableModel(TableSchema schema, DagNN network) : schema_(std::move(schema)), network_(std::move(network)) {
-  if (network_.num_inputs() != schema_.num_inputs() || network_.num_outputs() != schema_.num_outputs())
+TableModel::TableModel(TableSchema schema, DagNN network)
+    : schema_(std::make_shared<const TableSchema>(std::move(schema))), network_(std::move(network)) {
+  if (network_.num_inputs() != schema_->num_inputs() || network_.num_outputs() != schema_->num_outputs())
     fail("table model",
          fmt::format("a network of {} inputs and {} outputs", network_.num_inputs(), network_.num_outputs()),
-         fmt::format("{} and {} as the columns have", schema_.num_inputs(), schema_.num_outputs()));
+         fmt::format("{} and {} as the columns have", schema_->num_inputs(), schema_->num_outputs()));
   network_.apply_edits();
 }
 
@@ -105,13 +115,50 @@ void TableModel::describe(SafetensorsFile& file) const {
   // A network's own file has its weights by id; those in the order of the kernels are not needed beside them.
   for (const TensorInfo& t : parameters().tensors()) file.tensors.erase(t.name);
   network_.save(file);
-  file.metadata["table"] = schema_text(schema_);
+  file.metadata["table"] = schema_text(*schema_);
 }
 
 Facts TableModel::facts() const {
-  return {{"kind", std::string(schema_.classifies() ? "classify" : "regress")},
+  return {{"kind", std::string(schema_->classifies() ? "classify" : "regress")},
           {"nodes", static_cast<std::int64_t>(network_.topology().nodes().size())},
           {"edges", static_cast<std::int64_t>(network_.topology().edges().size())}};
+}
+
+std::vector<std::string> TableModel::columns() const {
+  std::vector<std::string> names;
+  for (const TableColumn& column : schema_->inputs) names.push_back(column.name);
+  return names;
+}
+
+const std::string& TableModel::target() const { return schema_->target.name; }
+const std::vector<std::string>& TableModel::classes() const { return schema_->target.words; }
+
+std::vector<double> TableModel::predict(const CsvTable& table, const ThreadPool& pool) const {
+  DagNN network = network_;
+  const std::span<const float> said =
+      network.forward(schema_->inputs_of(table, all_rows(table)), table.rows.size(), pool);
+  std::vector<double> values(said.begin(), said.end());
+  if (!schema_->classifies()) {
+    for (double& value : values) value = value * schema_->target.deviation + schema_->target.mean;
+    return values;
+  }
+  const std::size_t width = schema_->num_outputs();
+  for (auto row = values.begin(); row != values.end(); row += static_cast<std::ptrdiff_t>(width)) {
+    const std::span<double> of_row(row, width);
+    const double largest = *std::ranges::max_element(of_row);
+    double sum = 0;
+    for (double& value : of_row) sum += value = std::exp(value - largest);
+    for (double& value : of_row) value /= sum;
+  }
+  return values;
+}
+
+Evaluation TableModel::evaluate(const CsvTable& table, const ThreadPool& pool) const {
+  if (table.rows.empty()) fail("evaluate", "a table without rows", "one row or more");
+  DagNN network = network_;
+  const std::vector<std::size_t> rows = all_rows(table);
+  return judge_table(schema_->classifies(), network.forward(schema_->inputs_of(table, rows), rows.size(), pool),
+                     schema_->targets_of(table, rows));
 }
 
 }  // namespace espalier

@@ -11,11 +11,11 @@
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
 #include "espalier/safetensors.hpp"
 #include "models/dag/dag_reference.hpp"
-#include "models/dag/table_model.hpp"
 
 namespace espalier {
 namespace {
@@ -225,6 +225,7 @@ std::unique_ptr<Model> TableObjective::snapshot(std::span<const float> weights, 
 // --- Training.
 
 double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
+  const double begin = seconds_now();
   const std::size_t size = options_.batch_size, inputs = schema_.num_inputs();
   const std::uint64_t per_epoch = order_.size() / size, epoch = batch / per_epoch;
   if (epoch != shuffled_epoch_) {
@@ -239,8 +240,9 @@ double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, P
              train_.x.begin() + static_cast<std::ptrdiff_t>((row + 1) * inputs));
     y.push_back(train_.y[row]);
   }
-  if (options_.reference) return accumulate_reference(x, y);
   const double start = seconds_now();
+  phases.data += start - begin;
+  if (options_.reference) return accumulate_reference(x, y, phases);
   DagNN& network = this->network();
   const double loss = table_loss(schema_.classifies(), network.forward(x, size, pool), y, &gradient);
   const double middle = seconds_now();
@@ -252,7 +254,8 @@ double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, P
   return loss;
 }
 
-double TableObjective::accumulate_reference(std::span<const float> x, std::span<const float> y) {
+double TableObjective::accumulate_reference(std::span<const float> x, std::span<const float> y, PhaseSeconds& phases) {
+  const double start = seconds_now();
   DagNN& network = this->network();
   const reference::Dag<float> plain(network);
   const std::size_t inputs = plain.inputs.size(), outputs = plain.outputs.size();
@@ -263,6 +266,7 @@ double TableObjective::accumulate_reference(std::span<const float> x, std::span<
     for (const std::size_t o : plain.outputs) out.push_back(a[r][o]);
   }
   const double loss = table_loss(schema_.classifies(), out, y, &gradient);
+  const double middle = seconds_now();
   for (std::size_t r = 0; r < y.size(); ++r) plain.backward(z[r], a[r], &gradient[r * outputs], g, db, dw);
   network.zero_grad();
   for (std::size_t e = 0; e < dw.size(); ++e) {
@@ -272,6 +276,8 @@ double TableObjective::accumulate_reference(std::span<const float> x, std::span<
   // Biases lie in the same order as the reference's nodes, which begin with the inputs.
   std::copy(db.begin() + static_cast<std::ptrdiff_t>(inputs), db.end(), network.parameters().gradients(0).begin());
   take_gradients();
+  phases.forward += middle - start;
+  phases.backward += seconds_now() - middle;
   return loss;
 }
 
@@ -296,20 +302,17 @@ bool clearly_better(std::span<const float> outputs, std::span<const float> other
 Evaluation TableObjective::evaluate(const ThreadPool& pool) {
   DagNN& network = this->network();
   const auto outputs = network.forward(validation_.x, validation_.y.size(), pool);
-  Evaluation e;
-  e.score = table_score(schema_.classifies(), outputs, validation_.y);
-  e.solved = e.score >= (schema_.classifies() ? 1.0 : 0.9999);
-  e.loss = table_loss(schema_.classifies(), outputs, validation_.y, nullptr);
+  Evaluation e = judge_table(schema_.classifies(), outputs, validation_.y);
   e.extra = {{"edges", static_cast<double>(network.topology().edges().size())}};
   if (!schema_.classifies()) {
     // A network that is better than the linear model it began as by chance alone would do worse on other rows. Until it
     // is better beyond doubt it is judged as that model, whose weights so stay the best.
     e.extra.emplace_back("network_r2", e.score);
     if (begins_linear() && !clearly_better(outputs, validation_.at_start, validation_.y)) {
-      e.score = table_score(false, validation_.at_start, validation_.y);
-      e.loss = table_loss(false, validation_.at_start, validation_.y, nullptr);
+      const auto extra = std::move(e.extra);
+      e = judge_table(false, validation_.at_start, validation_.y);
+      e.extra = extra;
     }
-    e.solved = e.score >= 0.9999;
     return e;
   }
   // A few dozen rows make an accuracy of few values: weights are chosen by the geometric mean probability of the
@@ -319,9 +322,9 @@ Evaluation TableObjective::evaluate(const ThreadPool& pool) {
   return e;
 }
 
-std::string TableObjective::score_text(double score) const {
-  return schema_.classifies() ? fmt::format("mean probability of the right class {:.2f} %", 100 * score)
-                              : fmt::format("R² {:.4f}", score);
+std::string TableObjective::score_text(const Evaluation& evaluation) const {
+  return schema_.classifies() ? fmt::format("mean probability of the right class {:.2f} %", 100 * evaluation.score)
+                              : fmt::format("R² {:.4f}", evaluation.score);
 }
 
 // Growth and pruning happen at the first step at or after fixed marks of `progress`. How many have happened is part of

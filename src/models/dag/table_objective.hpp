@@ -28,6 +28,8 @@ double table_loss(bool classifies, std::span<const float> outputs, std::span<con
 // Fraction of classes right, or R squared.
 double table_score(bool classifies, std::span<const float> outputs, std::span<const float> targets);
 
+Evaluation judge_table(bool classifies, std::span<const float> outputs, std::span<const float> targets);
+
 // Weights and, last, the bias of the linear model with the least squared error.
 std::vector<double> least_squares(std::size_t inputs, std::span<const float> x, std::span<const float> y);
 // A linear model trained on the same rows: softmax regression, or least squares by normal equations.
@@ -50,7 +52,7 @@ class TableObjective : public Objective {
   void restore_state(const SafetensorsFile& state) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
   Facts report(const Model& best, const ThreadPool& pool) const override;
-  std::string score_text(double score) const override;
+  std::string score_text(const Evaluation& evaluation) const override;
 
  private:
   struct Rows {
@@ -58,7 +60,7 @@ class TableObjective : public Objective {
   };
   TableObjective(const TableOptions& options, std::uint64_t seed, const CsvTable& table);
   static DagNN make_network(const TableOptions& options, const TableSchema& schema, std::uint64_t seed);
-  double accumulate_reference(std::span<const float> x, std::span<const float> y);
+  double accumulate_reference(std::span<const float> x, std::span<const float> y, PhaseSeconds& phases);
   DagNN shape_from(const SafetensorsFile& state) const;
   void start_from_linear();
   bool begins_linear() const {

@@ -54,6 +54,14 @@ double table_score(bool classifies, std::span<const float> outputs, std::span<co
   return total > 0 ? 1 - rest / total : 0;
 }
 
+Evaluation judge_table(bool classifies, std::span<const float> outputs, std::span<const float> targets) {
+  Evaluation e;
+  e.score = table_score(classifies, outputs, targets);
+  e.solved = e.score >= (classifies ? 1.0 : 0.9999);
+  e.loss = table_loss(classifies, outputs, targets, nullptr);
+  return e;
+}
+
 // (X^T X + small) w = X^T y with a column of ones, by Cholesky in double.
 std::vector<double> least_squares(std::size_t inputs, std::span<const float> x, std::span<const float> y) {
   const std::size_t n = inputs + 1, rows = y.size();

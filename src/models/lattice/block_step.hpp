@@ -8,8 +8,8 @@
 
 #include <span>
 
-#include "espalier/aligned.hpp"
 #include "espalier/logic_automaton.hpp"
+#include "espalier/thread_pool.hpp"
 #include "models/lattice/geometry.hpp"
 #include "models/lattice/perception.hpp"
 

@@ -7,11 +7,13 @@
 
 #include "base/plot.hpp"
 #include "espalier/error.hpp"
+#include "models/lattice/lattice_goal.hpp"
 
 namespace espalier {
 
 std::vector<DivergenceRow> divergence(const LatticeModel& model, int boards, const ThreadPool& pool) {
   if (boards < 1) fail("divergence", fmt::format("{} boards", boards), "at least 1");
+  if (model.is_refined()) return divergence(*model.trained(), boards, pool);
   const RolloutOptions& r = model.rollout();
   const LatticeData data = model.goal().data(r, model.channels(), model.seed());
   const int count = std::min(boards, static_cast<int>(data.validation.boards()));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/lattice/lattice_model.hpp"
+#include "espalier/lattice_model.hpp"
 
 namespace espalier {
 
@@ -19,7 +19,8 @@ struct DivergenceRow {
   double hard_distance = 0;  // wrong bits per board
 };
 
-// Over the first `boards` validation boards; rows 0 to the steps of the training.
+// Over the first `boards` validation boards; rows 0 to the steps of the training. Of a refined model it is that of the
+// weights it was made from: what a search finds has no soft gates.
 std::vector<DivergenceRow> divergence(const LatticeModel& model, int boards, const ThreadPool& pool);
 
 // Differences and distances over the steps, as SVG.

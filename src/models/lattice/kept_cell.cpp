@@ -34,11 +34,6 @@ class Logic {
     for (const Net bit : x) result = both(result, bit);
     return result;
   }
-  Net any(const Bits& x) {
-    Net result = kZero;
-    for (const Net bit : x) result = either(result, bit);
-    return result;
-  }
   Net equals(const Bits& x, int value) {
     Net result = kOne;
     for (std::size_t i = 0; i < x.size(); ++i) result = value >> i & 1 ? both(result, x[i]) : but_not(result, x[i]);
@@ -54,15 +49,21 @@ class Logic {
     for (std::size_t i = 0; i < yes.size(); ++i) x.push_back(choose(which, yes[i], no[i]));
     return x;
   }
-  Bits next(const Bits& x) { return stepped(x, Gate::kAnd); }           // + 1, the carry goes on over ones
-  Bits previous(const Bits& x) { return stepped(x, Gate::kNotAAndB); }  // - 1, over zeros
+  Bits next(const Bits& x) {  // + 1
+    Bits result;
+    Net carry = kOne;
+    for (const Net bit : x) {
+      result.push_back(gate(Gate::kXor, bit, carry));
+      carry = both(bit, carry);
+    }
+    return result;
+  }
   Net less(const Bits& x, const Bits& y) {
     Net result = kZero;
     for (std::size_t i = 0; i < x.size(); ++i)
       result = choose(gate(Gate::kXor, x[i], y[i]), y[i], result);  // higher bits decide over lower ones
     return result;
   }
-  Bits smaller(const Bits& x, const Bits& y) { return choose(less(x, y), x, y); }
 
   // The gates of a circuit, reading these nets; its outputs.
   Bits embed(const Netlist& circuit, const std::function<Net(std::size_t input)>& input) {
@@ -81,20 +82,10 @@ class Logic {
       shape.outputs.push_back({fmt::format("next{}", c), static_cast<std::size_t>(c) < outputs.size()
                                                              ? outputs[static_cast<std::size_t>(c)]
                                                              : kZero});
-    return simplify(builder_.finish(std::move(shape)));
+    return simplify(builder_.finish(std::move(shape)), SimplifyOptions::brief());
   }
 
  private:
-  Bits stepped(const Bits& x, Gate carried) {
-    Bits result;
-    Net carry = kOne;
-    for (const Net bit : x) {
-      result.push_back(gate(Gate::kXor, bit, carry));
-      carry = gate(carried, bit, carry);
-    }
-    return result;
-  }
-
   CleanBuilder builder_;
 };
 
@@ -117,9 +108,11 @@ class Cell {
     for (int i = 0; i < count; ++i) x.push_back(in(position, first + i));
     return x;
   }
-  Bits grown() {
-    return logic_.embed(given_,
-                        [this](std::size_t i) { return in(static_cast<int>(i) / own_, static_cast<int>(i) % own_); });
+  // The next state of the given cell, whose channels begin at `first`.
+  Bits grown(int first = 0) {
+    return logic_.embed(given_, [this, first](std::size_t i) {
+      return in(static_cast<int>(i) / own_, first + static_cast<int>(i) % own_);
+    });
   }
   Netlist finish(const Bits& outputs) { return logic_.finish(outputs, all_); }
 
@@ -132,7 +125,7 @@ class Cell {
 void append(Bits& to, const Bits& more) { to.insert(to.end(), more.begin(), more.end()); }
 
 // All ones is where a seed begins.
-int counter_bits(const KeepPlan& plan) { return bits_for(plan.steps + (plan.seeded ? 1 : 0)); }
+int counter_bits(const KeepPlan& plan) { return bits_for(plan.steps + (plan.seeded() ? 1 : 0)); }
 
 Netlist persisting(const Netlist& given, const KeepPlan& plan, int channels) {
   const int width = counter_bits(plan);
@@ -142,78 +135,57 @@ Netlist persisting(const Netlist& given, const KeepPlan& plan, int channels) {
   const Bits count = cell.word(4, counter, width), own = cell.word(4, 0, cell.own());
   const Net ended = l.equals(count, plan.steps);
   Bits from = count;
-  if (plan.seeded)
+  if (plan.seeded())
     for (Net& bit : from) bit = l.but_not(bit, l.all(count));
   Bits outputs = l.choose(ended, own, cell.grown());
   append(outputs, l.choose(ended, count, l.next(from)));
   return cell.finish(outputs);
 }
 
-// Where a cell lies, counted from the seed: all ones there, 0 unknown, and one more from column to column, round and
-// round. A cell that does not know asks its neighbours.
-struct Coordinate {
-  int channel, width, size;      // its bits; numbers in use
-  int before, after, beside[2];  // neighbours with one less, one more, the same
-};
-
-Bits located(Cell& cell, const Coordinate& c) {
-  Logic& l = cell.logic();
-  const int last = (1 << c.width) - 1, first = last - c.size + 1;
-  const auto bits = static_cast<std::size_t>(c.width);
-  Bits result = Logic::constant(0, bits);
-  const auto prefer = [&](int position, const Bits& value) {
-    result = l.choose(l.any(cell.word(position, c.channel, c.width)), value, result);
-  };
-  const auto at = [&](int position) { return cell.word(position, c.channel, c.width); };
-  for (const int position : c.beside) prefer(position, at(position));
-  prefer(c.after, l.choose(l.equals(at(c.after), first), Logic::constant(last, bits), l.previous(at(c.after))));
-  prefer(c.before, l.choose(l.all(at(c.before)), Logic::constant(first, bits), l.next(at(c.before))));
-  prefer(4, at(4));
-  return result;
-}
-
+// A picture that is grown again and again out of sight, by a clock that all cells share. What a cell knows comes in one
+// step from its neighbours to the west and north, and in the end from the rim, where zeros are outside of the board: so
+// whatever cells were made to believe is forgotten once the rim has been heard of everywhere. The picture itself is
+// taken over whenever it is grown.
 Netlist healing(const Netlist& given, const KeepPlan& plan, int channels) {
-  const int side = std::max(plan.height, plan.width);
-  const int ready = side + 1, end = ready + plan.steps;  // all cells are reached, and know where they lie; it is grown
-  const int width = bits_for(end + 1);                   // all ones is more than any number
-  const int x_width = bits_for(plan.width), y_width = bits_for(plan.height);
-  Cell cell(given, channels, 1 + width + (plan.seeded ? 1 + x_width + y_width : 0));
+  const int side = std::max(plan.height, plan.width), T = plan.steps;
+  // A seed is put where it belongs once every cell knows its place.
+  const int period = plan.seeded() ? std::max(T, side) + 2 : T + 1;
+  const int width = bits_for(period);  // all ones is more than any number, and where a seed begins
+  const int x_width = plan.seeded() ? bits_for(plan.width + 1) : 0,
+            y_width = plan.seeded() ? bits_for(plan.height + 1) : 0;
+  Cell cell(given, channels, plan.judged + 1 + width + x_width + y_width);
   Logic& l = cell.logic();
-  const int alive_channel = cell.take(1), guard = plan.seeded ? cell.take(1) : -1, counter = cell.take(width);
-  const int x_channel = plan.seeded ? cell.take(x_width) : 0, y_channel = plan.seeded ? cell.take(y_width) : 0;
-  // Alive: has taken a step since it was set to 0. A seed has the guard set, and has not.
-  const auto alive = [&](int p) {
-    return guard < 0 ? cell.in(p, alive_channel) : l.but_not(cell.in(p, alive_channel), cell.in(p, guard));
+  // The picture stands first; what grows stands behind it.
+  const int grows = plan.judged, alive = grows + cell.own(), clock = alive + 1, x = clock + width, y = x + x_width;
+  constexpr int kNorthWest = 0, kNorth = 1, kWest = 3, kSelf = 4;
+  // After a step every cell is alive, and what is outside is not.
+  Bits source = cell.word(kSelf, clock, width);
+  for (const int p : {kNorth, kWest, kNorthWest})
+    source = l.choose(cell.in(p, alive), cell.word(p, clock, width), source);
+  const auto counted = [&](Bits time) {
+    const Net seed = l.all(time);
+    for (Net& bit : time) bit = l.but_not(bit, seed);
+    return time;
   };
-  Net beside_living = Logic::kZero;
-  Bits least = Logic::constant((1 << width) - 1, static_cast<std::size_t>(width));
-  for (int p = 0; p < kPatch; ++p) {
-    const Net lives = alive(p);
-    if (p != 4) beside_living = l.either(beside_living, lives);
-    Bits value = cell.word(p, counter, width);
-    for (Net& bit : value) bit = l.gate(Gate::kAOrNotB, bit, lives);
-    least = l.smaller(least, value);
-  }
-  const auto number = [&](int n) { return Logic::constant(n, static_cast<std::size_t>(width)); };
-  const Net lives = alive(4), born = l.but_not(beside_living, lives);
-  const Net clearing = l.less(least, number(ready)), running = l.less(least, number(end));
-  const Bits count = l.choose(lives, l.choose(running, l.next(least), number(end)),
-                              l.choose(beside_living, number(0), number(ready + 1)));
+  const Bits last = Logic::constant(period - 1, static_cast<std::size_t>(width));
+  const Bits time = counted(cell.word(kSelf, clock, width)), heard = counted(source);
+  const Net again = l.negated(l.less(time, last));
   Net origin = Logic::kZero;
-  if (plan.seeded) origin = l.both(l.all(cell.word(4, x_channel, x_width)), l.all(cell.word(4, y_channel, y_width)));
-  const Bits grown = cell.grown(), own = cell.word(4, 0, cell.own());
-  Bits outputs;
-  for (std::size_t c = 0; c < own.size(); ++c) {
-    const Net living = l.choose(running, l.choose(clearing, origin, grown[c]), own[c]);
-    outputs.push_back(l.but_not(l.choose(lives, living, grown[c]), born));
-  }
+  if (plan.seeded())
+    origin = l.both(l.equals(cell.word(kSelf, x, x_width), plan.seed_column + 1),
+                    l.equals(cell.word(kSelf, y, y_width), plan.seed_row + 1));
+  const Bits grown = cell.grown(grows);
+  const Bits shown(grown.begin(), grown.begin() + plan.judged);
+  Bits outputs = l.choose(l.equals(time, T - 1), shown, cell.word(kSelf, 0, plan.judged));
+  append(outputs, l.choose(again, Bits(grown.size(), origin), grown));
   outputs.push_back(Logic::kOne);
-  if (guard >= 0) outputs.push_back(Logic::kZero);
-  append(outputs, count);
-  if (plan.seeded) {
-    append(outputs, located(cell, {x_channel, x_width, plan.width, 3, 5, {1, 7}}));
-    append(outputs, located(cell, {y_channel, y_width, plan.height, 1, 7, {3, 5}}));
-  }
+  const Net running = l.less(heard, last);
+  for (const Net bit : l.next(heard)) outputs.push_back(l.both(bit, running));
+  const auto located = [&](int before, int channel, int bits) {
+    append(outputs, l.choose(cell.in(before, alive), l.next(cell.word(before, channel, bits)),
+                             Logic::constant(1, static_cast<std::size_t>(bits))));
+  };
+  if (plan.seeded()) located(kWest, x, x_width), located(kNorth, y, y_width);
   return cell.finish(outputs);
 }
 

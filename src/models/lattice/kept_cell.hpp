@@ -10,8 +10,8 @@ namespace espalier {
 enum class Keep {
   kNothing,
   kPersist,  // every cell counts to T, and then stays as it is
-  // Cells that come to life beside living ones make all others begin anew: a wave spreads from them, clears the board
-  // and sets every counter to the same number. What was set to 0 grows again, whatever it was.
+  // Whatever is done to any of its cells, the picture comes back: nothing that a cell keeps is believed for long. Needs
+  // a board with a rim of zeros, which is the one thing that no damage reaches.
   kHeal,
   // No step is common: a cell waits for neighbours that are behind it, and keeps its last state for them (Nakamura,
   // 1974). Needs a periodic board, where every neighbour is a cell.
@@ -20,13 +20,15 @@ enum class Keep {
 
 struct KeepPlan {
   Keep keep = Keep::kPersist;
-  int steps = 1;              // T
-  int height = 1, width = 1;  // of the board
-  bool seeded = false;        // it begins with one cell that is 1 in every channel, and not with 0 alone
+  int steps = 1;                        // T
+  int height = 1, width = 1;            // of the board
+  int seed_row = -1, seed_column = -1;  // of the one cell that is 1 in every channel at the start; -1: all cells are 0
+  int judged = 1;                       // channels that show the picture
+  bool seeded() const { return seed_row >= 0; }
 };
 
-// The first channels of the result are those of `cell`, and are judged as they were. It has at least `channels`, and
-// more where these are too few.
+// The first channels of the result are judged as those of `cell` were. It has at least `channels`, and more where these
+// are too few.
 Netlist kept_cell(const Netlist& cell, const KeepPlan& plan, int channels);
 
 }  // namespace espalier

@@ -147,8 +147,8 @@ void LanePrototype::backward(int first, const float* dnext, Block& block, float*
   }
 }
 
-double LanePrototype::epoch(std::span<const float> initial, std::span<const float> target, int loss_channels,
-                            std::vector<float>& dc) {
+double LanePrototype::step(std::span<const float> initial, std::span<const float> target, int loss_channels,
+                           std::vector<float>& dc) {
   const std::size_t size = static_cast<std::size_t>(channels_) * cells_;
   const int board = options_.height * options_.width;
   Block block;

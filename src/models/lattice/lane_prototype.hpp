@@ -1,4 +1,4 @@
-// The obvious fast automaton, as a yardstick for the kernels: cells in lanes of 64, four coefficients a gate,
+// The obvious fast automaton, as a yardstick for the kernels: cells in lanes of 64, four coefficients per gate,
 // activations recomputed in the backward pass, loops over lanes left to the compiler. One thread, synchronous.
 #pragma once
 
@@ -16,8 +16,7 @@ class LanePrototype {
 
   // One rollout and its back-propagation: returns the loss and adds to dc, [gates][4].
   //   initial: [batch][C][H][W]   target: [batch][loss_channels][H][W]
-  double epoch(std::span<const float> initial, std::span<const float> target, int loss_channels,
-               std::vector<float>& dc);
+  double step(std::span<const float> initial, std::span<const float> target, int loss_channels, std::vector<float>& dc);
 
  private:
   struct Block;  // activations of 64 cells

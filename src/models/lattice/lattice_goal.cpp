@@ -6,10 +6,9 @@
 #include <numeric>
 
 #include "espalier/error.hpp"
+#include "espalier/lattice_model.hpp"
 #include "espalier/random.hpp"
 #include "espalier/simulator.hpp"
-#include "models/lattice/goal_checks.hpp"
-#include "models/lattice/lattice_model.hpp"
 #include "models/lattice/trials.hpp"
 
 namespace espalier {
@@ -42,7 +41,7 @@ class RuleGoal : public LatticeGoal {
 
   void fit(RolloutOptions& r, int) const override {
     if (r.height != 3 || r.width != 3 || r.steps != 1)
-      fail("rule", fmt::format("a grid of {} x {} and {} steps", r.height, r.width, r.steps), "3 x 3 and 1 step",
+      fail("rule", fmt::format("a grid of {} x {}, steps: {}", r.height, r.width, r.steps), "3 x 3 and 1 step",
            "a rule is learned from all 512 neighbourhoods; run the model on any size afterwards");
   }
 
@@ -76,7 +75,7 @@ class RuleGoal : public LatticeGoal {
     state.values.resize(state.values.size() * static_cast<std::size_t>(channels));
     return state;
   }
-  View view(const RolloutOptions&) const override { return {64, 64, 100}; }
+  BoardView view(const RolloutOptions&) const override { return {64, 64, 100}; }
 
   // On a large periodic board for many steps, cell by cell against the rule itself.
   std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
@@ -160,7 +159,7 @@ class CheckerboardGoal : public LatticeGoal {
   }
   int tile() const override { return 4; }
   // Twice the trained steps show that it stays.
-  View view(const RolloutOptions& r) const override {
+  BoardView view(const RolloutOptions& r) const override {
     return {r.height, r.width, 2 * static_cast<std::uint64_t>(r.steps)};
   }
 
@@ -248,7 +247,9 @@ class BoardsGoal : public LatticeGoal {
           for (int c = 0; c < pairs_.start_channels; ++c) state.at(c, top + y, left + x) = start_bit(pair, y, x, c);
     return state;
   }
-  View view(const RolloutOptions& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
+  BoardView view(const RolloutOptions& r) const override {
+    return {r.height, r.width, static_cast<std::uint64_t>(r.steps)};
+  }
   std::vector<Trial> trials(const LatticeModel&, const TrialOptions&, const ThreadPool&) const override { return {}; }
 
   // Of many pairs the first stand for all: a model file is no place for a data set.
@@ -336,6 +337,18 @@ std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validati
 
 Board LatticeGoal::target(const RolloutOptions&, int, int) const {
   fail("target", "a model of " + name(), "one that has one board as its target, a checkerboard or a picture");
+}
+
+void check_size(const char* goal, const RolloutOptions& r, int height, int width) {
+  if (height != r.height || width != r.width)
+    fail(goal, fmt::format("a target of {} x {}", height, width),
+         fmt::format("{} x {}, the size of the grid", r.height, r.width),
+         "give the grid the target's height and width");
+}
+
+void check_channels(const char* goal, int channels, int needed) {
+  if (channels < needed)
+    fail(goal, fmt::format("{} channels", channels), fmt::format("at least {}, those of the target", needed));
 }
 
 std::shared_ptr<const LatticeGoal> LatticeGoal::load(const SafetensorsFile& file) {

@@ -11,31 +11,10 @@
 
 #include "base/life_rule.hpp"
 #include "base/pattern.hpp"
-#include "espalier/logic_automaton.hpp"
-#include "espalier/safetensors.hpp"
-#include "espalier/simulator.hpp"
+#include "espalier/lattice_model.hpp"
 #include "models/lattice/kept_cell.hpp"
 
 namespace espalier {
-
-class LatticeModel;
-
-// One state of one board: [C][H][W], values in [0, 1].
-struct BoardState {
-  int channels = 0, height = 0, width = 0;
-  std::vector<float> values;
-
-  BoardState() = default;
-  BoardState(int c, int h, int w) : channels(c), height(h), width(w), values(static_cast<std::size_t>(c) * h * w) {}
-  std::size_t index(int c, int y, int x) const { return (static_cast<std::size_t>(c) * height + y) * width + x; }
-  float& at(int c, int y, int x) { return values[index(c, y, x)]; }
-  float at(int c, int y, int x) const { return values[index(c, y, x)]; }
-};
-
-// `count` rows of a board from `first` on.
-struct RowRange {
-  int first, count;
-};
 
 // The boards of one training run.
 struct LatticeData {
@@ -43,17 +22,6 @@ struct LatticeData {
   BoardBatch validation_target;  // channels = loss channels
   // initial: [batch][C][H][W], target: [batch][loss_channels][H][W], both to be filled for mini-batch `batch`.
   std::function<void(std::uint64_t batch, std::span<float> initial, std::span<float> target)> draw = {};
-};
-
-struct Trial {
-  std::string name, description;
-  double score = 0;    // fraction of loss-channel bits right
-  bool exact = false;  // all of them
-};
-
-struct TrialOptions {
-  std::uint64_t seed = 1;
-  std::uint64_t reset_steps = 4000;  // of the trial with a random reset at every step
 };
 
 class LatticeGoal {
@@ -75,19 +43,15 @@ class LatticeGoal {
   virtual Board target(const RolloutOptions& trained, int height, int width) const;
   virtual int tile() const { return 0; }            // after how many cells the target repeats itself; 0: it does not
   virtual bool one_start() const { return false; }  // the task has one start, and others do not count
-  // The board and the number of steps on which it is best looked at.
-  struct View {
-    int height, width;
-    std::uint64_t steps;
-  };
-  virtual View view(const RolloutOptions& trained) const = 0;
+  virtual BoardView view(const RolloutOptions& trained) const = 0;
   // Beyond the validation, which every model gets.
   virtual std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
                                     const ThreadPool& pool) const = 0;
 
   // Names of trials that a model without wrong bits should pass, too: the search goes on for them.
   virtual std::vector<std::string> demands() const { return {}; }
-
+  // Boards of other sizes that those are about, where the goal has one start: its start there, and what becomes of it.
+  virtual std::vector<LatticeData> larger(const RolloutOptions& /*trained*/, int /*channels*/) const { return {}; }
   virtual bool damaged() const { return false; }  // whether these are also about damage
   // Names of trials that finished() is there for: what is built around a cell that does all else. None: nothing is.
   virtual std::vector<std::string> kept() const { return {}; }
@@ -107,17 +71,13 @@ std::shared_ptr<const LatticeGoal> checkerboard_goal();
 // A picture grown from one living cell at (seed_row, seed_column), or from nothing where these are negative.
 std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column,
                                                 Keep keep = Keep::kNothing);
-// Given starts [N][H][W][C] and what they are after T steps, [N][H][W][loss channels], as 0 and 1. Where a start has
-// fewer channels than a cell, the others begin as 0.
-struct BoardPairs {
-  std::string name;
-  int count = 0, height = 0, width = 0, start_channels = 0, target_channels = 0;
-  std::vector<std::uint8_t> start, target;
-};
+std::shared_ptr<const LatticeGoal> load_picture(const SafetensorsFile& file);
+// Given boards and what becomes of them.
 std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validation_fraction);
 
-// The validation and then the trials of the model's goal.
-std::vector<Trial> run_trials(const LatticeModel& model, const TrialOptions& options, const ThreadPool& pool);
+// What goals refuse alike: a target of another size than the grid, and cells with too few channels for it.
+void check_size(const char* goal, const RolloutOptions& rollout, int height, int width);
+void check_channels(const char* goal, int channels, int needed);
 
 // Fraction of target bits that the first channels of the validation boards have right after a rollout of a hard cell,
 // and wrong bits per board. fire: see BatchOptions.

@@ -1,5 +1,5 @@
 // LatticeModel: its circuit and its file. Options are metadata of their own, one entry per field.
-#include "models/lattice/lattice_model.hpp"
+#include "espalier/lattice_model.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,8 @@
 #include "espalier/error.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/synth.hpp"
+#include "models/lattice/lattice_goal.hpp"
+#include "models/lattice/lattice_view.hpp"
 #include "netlist/cell.hpp"
 
 namespace espalier {
@@ -73,6 +75,16 @@ Stored read_options_1(const SafetensorsFile& file, const std::string& name) {
   return stored;
 }
 
+// The task that trained a model: as its file says, or the configuration of its run. Others have none.
+std::string task_of(const SafetensorsFile& file) {
+  if (const auto named = file.metadata.find("task"); named != file.metadata.end()) return named->second;
+  const auto config = file.metadata.find("config");
+  if (config == file.metadata.end()) return "";
+  const auto j = nlohmann::json::parse(config->second, nullptr, false);
+  const auto found = j.is_object() ? j.find("task") : j.end();
+  return found != j.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 // A refined cell: [gates][3], type and what it reads; and the net of each output.
 constexpr const char *kCellGates = "cell.gates", *kCellOutputs = "cell.outputs";
 
@@ -103,6 +115,13 @@ void add_cell(SafetensorsFile& file, const Netlist& cell) {
   file.add(kCellOutputs, {outputs.size()}, std::span<const std::int32_t>(outputs));
 }
 
+// Boards of the examples' size, as their goal wants them.
+RolloutOptions fitted(RolloutOptions rollout, const LatticeGoal& goal, int channels) {
+  check_rollout(rollout, channels);
+  goal.fit(rollout, channels);
+  return rollout;
+}
+
 }  // namespace
 
 LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, std::shared_ptr<const LatticeGoal> goal,
@@ -113,6 +132,12 @@ LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, s
     fail("lattice model", fmt::format("{} weights", weights.size()),
          fmt::format("{}, sixteen for each gate", parameters_.num_parameters()));
   std::copy(weights.begin(), weights.end(), parameters_.values().begin());
+}
+
+LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, BoardPairs examples,
+                           std::span<const float> weights, std::uint64_t seed)
+    : LatticeModel(std::move(automaton), rollout, boards_goal(std::move(examples), 0), weights, seed) {
+  rollout_ = fitted(rollout_, *goal_, channels());
 }
 
 std::unique_ptr<LatticeModel> LatticeModel::load(const SafetensorsFile& file, const std::string& name) {
@@ -126,6 +151,7 @@ std::unique_ptr<LatticeModel> LatticeModel::load(const SafetensorsFile& file, co
   load_parameters(parameters, file);
   auto model = std::make_unique<LatticeModel>(std::move(automaton), stored.rollout, stored.goal, parameters.values(),
                                               stored.seed);
+  model->task_ = task_of(file);
   if (!file.tensors.contains(kCellGates)) return model;
   return model->refined(read_cell(file, shape.channels));
 }
@@ -137,6 +163,7 @@ void LatticeModel::describe(SafetensorsFile& file) const {
   for (const Field& field : fields.list()) file.metadata[kOption + field.name()] = field.text();
   file.metadata["seed"] = std::to_string(seed_);
   file.metadata["goal"] = goal_->kind();
+  if (!task_.empty()) file.metadata["task"] = task_;
   goal_->save(file);
   const auto add = [&](const std::string& name, const Wiring& w) {
     const std::vector<std::size_t> shape{static_cast<std::size_t>(w.outputs())};
@@ -150,14 +177,28 @@ void LatticeModel::describe(SafetensorsFile& file) const {
   if (cell_) add_cell(file, *cell_);
 }
 
+std::unique_ptr<LatticeModel> LatticeModel::trained() const {
+  auto model = std::make_unique<LatticeModel>(automaton_, rollout_, goal_, parameters_.values(), seed_);
+  model->task_ = task_;
+  return model;
+}
+
 std::unique_ptr<LatticeModel> LatticeModel::refined(Netlist cell) const {
   const int trained = automaton_.options().channels;
   if (cell_channels(cell) < trained)
     fail("refined model", fmt::format("a cell of {} channels", cell_channels(cell)),
          fmt::format("at least {}", trained));
-  auto model = std::make_unique<LatticeModel>(automaton_, rollout_, goal_, parameters_.values(), seed_);
+  auto model = this->trained();
   model->cell_ = std::move(cell);
   return model;
+}
+
+std::string LatticeModel::learned() const { return goal_->name(); }
+int LatticeModel::loss_channels() const { return goal_->loss_channels(); }
+BoardView LatticeModel::view() const { return goal_->view(rollout_); }
+Board LatticeModel::target(int height, int width) const { return goal_->target(rollout_, height, width); }
+BoardState LatticeModel::start(int height, int width, std::uint64_t seed, RowRange rows) const {
+  return goal_->start(rollout_, channels(), height, width, seed, rows);
 }
 
 int LatticeModel::channels() const { return cell_ ? cell_channels(*cell_) : automaton_.options().channels; }
@@ -167,21 +208,22 @@ Facts LatticeModel::facts() const {
   const auto whole = [](auto n) { return static_cast<std::int64_t>(n); };
   if (cell_) {
     const NetlistCounts cell = count_netlist(*cell_);
-    return {{"learned", goal_->name()},           {"channels", whole(channels())},           {"gates", whole(cell.raw)},
-            {"active_gates", whole(cell.active)}, {"live_gates", whole(live_gates(*cell_))}, {"refined", true}};
+    return {
+        {"learned", goal_->name()},           {"channels", whole(channels())},           {"gates", whole(cell.gates())},
+        {"active_gates", whole(cell.active)}, {"live_gates", whole(live_gates(*cell_))}, {"refined", true}};
   }
   return {{"learned", goal_->name()},
           {"channels", whole(channels())},
-          {"gates", whole(counts.raw)},
+          {"gates", whole(counts.raw - counts.constants)},
           {"active_gates", whole(counts.active)},
           {"live_gates", whole(live_gates(harden_folded(automaton_, parameters_.values())))}};
 }
 
-long live_gates(const Netlist& cell) {
-  return std::ranges::count_if(cell.gates, [](const NetlistGate& g) { return !is_constant(g.gate); });
+Netlist LatticeModel::raw_cell() const {
+  Netlist cell = cell_ ? *cell_ : harden(automaton_, parameters_.values());
+  cell.name = task_.empty() ? goal_->kind() : task_;
+  return cell;
 }
-
-Netlist LatticeModel::raw_cell() const { return cell_ ? *cell_ : harden(automaton_, parameters_.values()); }
 
 Netlist LatticeModel::quick_cell() const {
   SimplifyOptions options;

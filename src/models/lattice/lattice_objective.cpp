@@ -1,11 +1,14 @@
 #include "models/lattice/lattice_objective.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/clock.hpp"
 #include "espalier/error.hpp"
 #include "models/lattice/automaton_reference.hpp"
+#include "models/lattice/lattice_view.hpp"
 #include "models/lattice/refine_model.hpp"
 #include "models/lattice/soften_cell.hpp"
 #include "models/lattice/trials.hpp"
@@ -207,7 +210,7 @@ Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
 }
 
 constexpr std::uint64_t kMutantsPerStep = 400;  // that take about as long as an optimizer step
-constexpr std::uint64_t kShorter = 5;           // a search in the midst of training
+constexpr std::uint64_t kShorter = 5;           // a search in the middle of training
 
 class LatticeObjective::Search : public Refinement {
  public:
@@ -219,7 +222,8 @@ class LatticeObjective::Search : public Refinement {
   SearchProgress progress() const override {
     const SearchState& s = refiner_.search().state();
     return {s.evaluations, options_.evaluations,
-            static_cast<double>(s.best_score.wrong) / static_cast<double>(refiner_.boards()), s.best_score.size.gates};
+            static_cast<double>(s.best_score.wrong) / static_cast<double>(refiner_.boards()), s.best_score.size.gates,
+            std::min(s.evaluations, options_.evaluations) / kMutantsPerStep};
   }
   bool step(const ThreadPool& pool) override {
     if (refiner_.search().ended()) return false;
@@ -256,6 +260,14 @@ std::unique_ptr<Refinement> LatticeObjective::refine(const Model& best, std::uin
 std::uint64_t LatticeObjective::refine_work(std::uint64_t steps) const {
   const std::uint64_t rounds = refine_every() && steps ? (steps - 1) / refine_every() : 0;
   return (options_.refine + rounds * (options_.refine / kShorter)) / kMutantsPerStep;
+}
+
+std::string LatticeObjective::score_text(const Evaluation& e) const {
+  // What is left of the loss of a model without wrong bits is the trials that it fails.
+  if (e.loss < 0.5 / static_cast<double>(data_.validation.boards()))
+    return fmt::format("every bit of the validation right, but not in {}",
+                       fmt::join(goal_->demands().empty() ? goal_->kept() : goal_->demands(), ", "));
+  return fmt::format("{:.2f} % right, {:.4g} wrong bits per board", 100 * e.score, e.loss);
 }
 
 std::unique_ptr<Model> LatticeObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "espalier/lattice_model.hpp"
 #include "models/lattice/lattice_goal.hpp"
-#include "models/lattice/lattice_model.hpp"
 
 namespace espalier {
 
@@ -52,6 +52,7 @@ class LatticeObjective : public Objective {
   std::unique_ptr<Refinement> refine(const Model& best, std::uint64_t round, const ThreadPool& pool) const override;
   std::uint64_t refine_every() const override { return options_.refine ? options_.refine_every : 0; }
   std::uint64_t refine_work(std::uint64_t steps) const override;
+  std::string score_text(const Evaluation& evaluation) const override;
   bool unfinished() const override { return !goal_->kept().empty(); }
   Facts report(const Model& best, const ThreadPool& pool) const override;
 

@@ -1,4 +1,6 @@
 // Lattice models run and looked at.
+#include "models/lattice/lattice_view.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +9,8 @@
 #include <cstring>
 
 #include "base/hash.hpp"
-#include "base/ranks.hpp"
 #include "espalier/error.hpp"
-#include "models/lattice/lattice_model.hpp"
+#include "espalier/ranks.hpp"
 #include "netlist/fire_mask.hpp"
 
 namespace espalier {
@@ -100,7 +101,7 @@ class SoftStepper : public Stepper {
  public:
   SoftStepper(const LatticeModel& model, const BoardState& start, const SimulatorOptions& options)
       : options_(options), state_(start), rollout_(model.automaton(), {1, start.height, start.width, 1, 1.0f}) {
-    rollout_.soften(model.parameters().values(), {}, ThreadPool(1));
+    rollout_.soften(model.parameters().values(), {});
   }
 
   void advance(std::uint64_t steps, const ThreadPool& pool) override {
@@ -144,6 +145,29 @@ class SoftStepper : public Stepper {
 
 }  // namespace
 
+BoardState state_of(const Board& board) {
+  BoardState state(board.channels(), static_cast<int>(board.height()), static_cast<int>(board.width()));
+  for (int c = 0; c < state.channels; ++c)
+    for (int y = 0; y < state.height; ++y)
+      for (int x = 0; x < state.width; ++x) state.at(c, y, x) = board.get(y, x, c);
+  return state;
+}
+
+Board board_of(const BoardState& state) {
+  Board board(static_cast<std::size_t>(state.height), static_cast<std::size_t>(state.width), state.channels);
+  for (int c = 0; c < state.channels; ++c)
+    for (int y = 0; y < state.height; ++y)
+      for (int x = 0; x < state.width; ++x) board.set(y, x, c, state.at(c, y, x) >= 0.5f);
+  return board;
+}
+
+SimulatorOptions run_options(const LatticeModel& model) {
+  SimulatorOptions options;
+  options.periodic = model.periodic();
+  options.fire_rate = model.rollout().fire_rate;
+  return options;
+}
+
 std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, int height, int width, const StartRows& start,
                                       const SimulatorOptions& options, bool soft) {
   const auto checked = [&](RowRange rows) {
@@ -155,9 +179,8 @@ std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, int height, int
            fmt::format("a whole board of {} channels", model.channels()));
     return s;
   };
-  if (soft && model.channels() != model.automaton().options().channels)
-    fail("soft run", fmt::format("a circuit of {} channels", model.channels()), "one as it was trained",
-         "what was built around a cell has no soft gates");
+  if (soft && model.is_refined())
+    fail("soft run", "a model whose circuit a search has found", "one as it was trained", "it has no soft gates");
   if (soft) return std::make_unique<SoftStepper>(model, checked({0, height}), options);
   return std::make_unique<HardStepper>(model, height, width, checked, options);
 }
@@ -180,9 +203,13 @@ std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, const BoardStat
   return make_stepper(model, start.height, start.width, rows_of, options, soft);
 }
 
+long live_gates(const Netlist& cell) {
+  return std::ranges::count_if(cell.gates, [](const NetlistGate& g) { return !is_constant(g.gate); });
+}
+
 Image view_board(const LatticeModel& model, const BoardState& state) {
   Image image(state.width, state.height);
-  const bool colour = model.goal().loss_channels() >= 3;
+  const bool colour = model.loss_channels() >= 3;
   for (int y = 0; y < state.height; ++y)
     for (int x = 0; x < state.width; ++x) {
       const auto part = [&](int c) { return shade(state.at(colour ? c : 0, y, x)); };

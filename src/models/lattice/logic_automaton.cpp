@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/arrays.hpp"
 #include "espalier/error.hpp"
-#include "logic/finite.hpp"
 #include "logic/harden.hpp"
 #include "netlist/cell.hpp"
 
@@ -100,7 +100,7 @@ std::vector<Value> append_cell(const Automaton& automaton, std::span<const float
   const std::size_t expected = static_cast<std::size_t>(automaton.gates()) * kGates;
   if (logits.size() != expected)
     fail("harden", fmt::format("{} logits", logits.size()), fmt::format("{}, those of the automaton", expected));
-  if (!all_finite(logits)) fail("harden", "a logit that is no finite number", "trained logits");
+  if (!all_finite(logits)) fail("harden", "a logit that is not finite", "trained logits");
   const std::vector<Gate> all = likeliest_gates(logits);
   const std::span<const Gate> perceive = std::span(all).first(static_cast<std::size_t>(automaton.perceive().gates()));
   const std::span<const Gate> update = std::span(all).subspan(perceive.size());

@@ -1,7 +1,12 @@
-#include "models/lattice/model_proof.hpp"
+// Lattice models as circuits with proofs: their cells, and claims about their boards put to the prover with the model's
+// own circuit, boundary, start and target.
+#include <fmt/format.h>
 
 #include "espalier/error.hpp"
-#include "espalier/simulator.hpp"
+#include "espalier/lattice_model.hpp"
+#include "models/lattice/lattice_goal.hpp"
+#include "synth/board_proof.hpp"
+#include "synth/channels.hpp"
 
 namespace espalier {
 namespace {
@@ -10,58 +15,92 @@ namespace {
 // remember something else the first time.
 constexpr int kInARow = 4;
 
+// A synchronous model's circuit, boundary and shown channels; an asynchronous one's with the round, too.
+BoardSystem board_system(const LatticeModel& model, int round) {
+  return {model.raw_cell(), model.periodic(), model.loss_channels(), model.rollout().fire_rate < 1 ? round : 0};
+}
+
+Board start_board(const LatticeModel& model, int height, int width, std::uint64_t seed) {
+  return board_of(model.start(height, width, seed));
+}
+
+ChannelOptions channel_options(const LatticeModel& model, bool from_start) {
+  ChannelOptions options;
+  options.visible = model.loss_channels();
+  options.periodic = model.periodic();
+  options.steps = 4 * static_cast<std::uint64_t>(model.rollout().steps);
+  if (from_start && model.goal().one_start())
+    options.start = start_board(model, model.rollout().height, model.rollout().width, 1);
+  options.from_any = from_start && !options.start;
+  return options;
+}
+
 // Long after its start.
 Board settled_board(const LatticeModel& model, int height, int width, std::uint64_t seed) {
   Board board = start_board(model, height, width, seed);
   const std::uint64_t steps = model.goal().one_start()
                                   ? static_cast<std::uint64_t>(model.rollout().steps)
                                   : 4 * static_cast<std::uint64_t>(model.rollout().steps + height + width);
-  SimulatorOptions options;
-  options.periodic = model.periodic();
-  options.fire_rate = model.rollout().fire_rate;
+  SimulatorOptions options = run_options(model);
   options.seed = seed;
-  Simulator(model.quick_cell(), board.height(), board.width(), options).run(board, steps, ThreadPool(1));
+  Simulator(model.quick_cell(), board.height(), board.width(), options).run(board, steps);
   return board;
 }
 
 }  // namespace
 
-BoardSystem board_system(const LatticeModel& model, int round) {
-  return {model.raw_cell(), model.periodic(), model.goal().loss_channels(), model.rollout().fire_rate < 1 ? round : 0};
-}
-
-Board start_board(const LatticeModel& model, int height, int width, std::uint64_t seed) {
-  const BoardState start = model.start(height, width, seed);
-  Board board(static_cast<std::size_t>(height), static_cast<std::size_t>(width), model.channels());
-  for (int c = 0; c < model.channels(); ++c)
-    for (int y = 0; y < height; ++y)
-      for (int x = 0; x < width; ++x) board.set(y, x, c, start.at(c, y, x) >= 0.5f);
-  return board;
+ProvedCircuit prove_cell(const LatticeModel& model, const CellOptions& options) {
+  if (options.form == CellForm::kAsTrained) return ProvedCircuit::as_given(model.raw_cell());
+  ProvedCircuit circuit = prove_and_simplify(model.raw_cell(), options.simplify);
+  if (options.form == CellForm::kSimplified) return circuit;
+  return prove_across_steps(circuit, channel_options(model, options.from_start));
 }
 
 ChannelReport across_steps(const LatticeModel& model, const Netlist& simplified, bool from_start) {
-  ChannelOptions options;
-  options.visible = model.goal().loss_channels();
-  options.periodic = model.periodic();
-  options.steps = 4 * static_cast<std::uint64_t>(model.rollout().steps);
-  if (from_start && model.goal().one_start())
-    options.start = start_board(model, model.rollout().height, model.rollout().width, 1);
-  options.from_any = from_start && !options.start;
+  return reduce_channels(simplified, channel_options(model, from_start));
+}
+
+ChannelReport after_first_step(const LatticeModel& model, const Netlist& simplified) {
+  ChannelOptions options = channel_options(model, false);
+  options.from_any = true;
   return reduce_channels(simplified, options);
+}
+
+ExportOptions export_options(const LatticeModel& model, const ProvedCircuit& circuit) {
+  const BoardView view = model.view();
+  ExportOptions options;
+  options.height = view.height;
+  options.width = view.width;
+  options.steps = static_cast<int>(view.steps);
+  options.periodic = model.periodic();
+  options.start = start_board(model, view.height, view.width, 1);
+  if (!circuit.kept_channels().empty()) options.start = pick_channels(*options.start, circuit.kept_channels());
+  return options;
+}
+
+BoardExport export_board(const LatticeModel& model, const BoardExportOptions& o) {
+  const BoardView view = model.view();
+  const int height = o.height ? o.height : view.height, width = o.width ? o.width : view.width;
+  const int steps = o.steps ? o.steps : model.rollout().steps;
+  const Board start = start_board(model, height, width, 1);
+  return {BoardProver(board_system(model, 1))
+              .export_aiger(model.target(height, width), steps, o.from_start ? &start : nullptr, o.binary),
+          fmt::format("output 0 is 1 when the {} x {} board does not show the target after {} steps or later, from {}",
+                      height, width, steps, o.from_start ? "the task's start" : "any start")};
 }
 
 BoardProof prove(const LatticeModel& model, const ModelClaim& claim, const BoardProofOptions& options) {
   using Kind = ModelClaim::Kind;
   const LatticeGoal& goal = model.goal();
   if (claim.kind == Kind::kEquals) {
-    const std::string rule = claim.rule.empty() ? goal.name() : claim.rule;
+    const std::string rule = claim.rule.empty() ? model.learned() : claim.rule;
     return prove_equals(model.raw_cell(), parse_life_rule(rule), rule);
   }
-  const LatticeGoal::View view = goal.view(model.rollout());
+  const BoardView view = model.view();
   const bool any_size = claim.height == 0;
   const int height = any_size ? view.height : claim.height, width = any_size ? view.width : claim.width;
   const int steps = claim.steps ? claim.steps : model.rollout().steps;
-  const auto target = [&](int h, int w) { return goal.target(model.rollout(), h, w); };
+  const auto target = [&](int h, int w) { return model.target(h, w); };
   const Board wanted = target(height, width);
   BoardSystem system = board_system(model, claim.round);
   if (claim.asynchronous) system.round = claim.round;
@@ -77,8 +116,14 @@ BoardProof prove(const LatticeModel& model, const ModelClaim& claim, const Board
   if (period < 1) fail("prove", "no period", "1 or more");
   if (goal.one_start())
     return prover.repeats_from(start_board(model, height, width, options.seed), wanted, steps, period);
-  if (any_size && goal.tile() > 0) return prover.repeats_on_every_size(target, goal.tile(), period, kInARow);
-  return prover.repeats(wanted, period, kInARow);
+  BoardProof proof = any_size && goal.tile() > 0 ? prover.repeats_on_every_size(target, goal.tile(), period, kInARow)
+                                                 : prover.repeats(wanted, period, kInARow);
+  // Channels that are not shown may be anything in that claim, also what no run of the automaton ever leaves in them:
+  // that a board reaches its target and stays there can hold all the same.
+  if (proof.verdict == BoardProof::Verdict::kRefuted && period == 1 && options.proof_file.empty())
+    if (const BoardProof reached = prover.converges(wanted, steps); reached.verdict == BoardProof::Verdict::kProved)
+      proof.how += fmt::format("; all the same it is proved that {}", reached.claim);
+  return proof;
 }
 
 }  // namespace espalier

@@ -1,10 +1,13 @@
 // A picture grown from one living cell or from nothing; shown at the last step, or kept from there on.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
-#include "models/lattice/goal_checks.hpp"
+#include "espalier/error.hpp"
+#include "espalier/lattice_model.hpp"
 #include "models/lattice/kept_cell.hpp"
-#include "models/lattice/lattice_model.hpp"
+#include "models/lattice/lattice_goal.hpp"
 #include "models/lattice/rollout_score.hpp"
 #include "models/lattice/trials.hpp"
 
@@ -38,12 +41,7 @@ class PictureGoal : public LatticeGoal {
   }
 
   LatticeData data(const RolloutOptions& r, int channels, std::uint64_t) const override {
-    LatticeData data{BoardBatch(1, r.height, r.width, channels), BoardBatch(1, r.height, r.width, target_.channels)};
-    for (int y = 0; y < r.height; ++y)
-      for (int x = 0; x < r.width; ++x) {
-        for (int c = 0; c < channels; ++c) data.validation.set(0, y, x, c, y == seed_row_ && x == seed_column_);
-        for (int c = 0; c < target_.channels; ++c) data.validation_target.set(0, y, x, c, target_.at(c, y, x));
-      }
+    LatticeData data = on_board(r, channels, r.height, r.width);
     const std::size_t cells = static_cast<std::size_t>(r.height) * r.width;
     data.draw = [r, cells, row = seed_row_, column = seed_column_, bits = target_.bits](
                     std::uint64_t, std::span<float> initial, std::span<float> target) {
@@ -80,7 +78,9 @@ class PictureGoal : public LatticeGoal {
     return board;
   }
   // It is judged after its trained steps and need not last.
-  View view(const RolloutOptions& r) const override { return {r.height, r.width, static_cast<std::uint64_t>(r.steps)}; }
+  BoardView view(const RolloutOptions& r) const override {
+    return {r.height, r.width, static_cast<std::uint64_t>(r.steps)};
+  }
 
   std::vector<Trial> trials(const LatticeModel& model, const TrialOptions& options,
                             const ThreadPool& pool) const override {
@@ -91,7 +91,9 @@ class PictureGoal : public LatticeGoal {
     if (keep_ != Keep::kNothing) trials.push_back(runner.stays(stage(model, 1), steps));
     if (keep_ == Keep::kHeal) trials.push_back(runner.heals(stage(model, 1), steps));
     if (keep_ == Keep::kAsync) trials.push_back(runner.stays_asynchronous(stage(model, 1), steps));
-    runner.add_damage_trials(trials, stage(model, 1), 4 * steps);
+    // What heals needs time for the way across the board.
+    const auto way = static_cast<std::uint64_t>(4 * (target_.height + target_.width));
+    runner.add_damage_trials(trials, stage(model, 1), std::max(4 * steps, keep_ == Keep::kHeal ? way : 0));
     return trials;
   }
 
@@ -99,6 +101,16 @@ class PictureGoal : public LatticeGoal {
   // board is not asked for it.
   std::vector<std::string> demands() const override {
     return seed_row_ < 0 || keep_ == Keep::kHeal ? std::vector<std::string>() : std::vector<std::string>{"double"};
+  }
+  // Nothing comes round a board of 2 T + 2 cells in T steps, so what grows there grows alike on every larger one.
+  std::vector<LatticeData> larger(const RolloutOptions& r, int channels) const override {
+    if (demands().empty()) return {};
+    const auto side = [&](int trained, int picture) {
+      return std::min(2 * picture, std::max(trained + 2, 2 * r.steps + 2));
+    };
+    std::vector<LatticeData> boards;
+    boards.push_back(on_board(r, channels, side(r.height, target_.height), side(r.width, target_.width)));
+    return boards;
   }
   std::vector<std::string> kept() const override {
     switch (keep_) {
@@ -111,7 +123,8 @@ class PictureGoal : public LatticeGoal {
   }
   Netlist finished(const Netlist& cell, const RolloutOptions& trained, int channels) const override {
     const std::vector<int> needed = needed_channels(cell, loss_channels(), 0);
-    return kept_cell(narrow_cell(cell, needed), {keep_, trained.steps, trained.height, trained.width, seed_row_ >= 0},
+    return kept_cell(narrow_cell(cell, needed),
+                     {keep_, trained.steps, trained.height, trained.width, seed_row_, seed_column_, loss_channels()},
                      channels);
   }
 
@@ -123,6 +136,17 @@ class PictureGoal : public LatticeGoal {
   }
 
  private:
+  LatticeData on_board(const RolloutOptions& r, int channels, int height, int width) const {
+    LatticeData data{BoardBatch(1, height, width, channels), BoardBatch(1, height, width, target_.channels)};
+    const BoardState from = start(r, channels, height, width, 0, {0, height});
+    const Board to = target(r, height, width);
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x) {
+        for (int c = 0; c < channels; ++c) data.validation.set(0, y, x, c, from.at(c, y, x) > 0.5f);
+        for (int c = 0; c < target_.channels; ++c) data.validation_target.set(0, y, x, c, to.get(y, x, c));
+      }
+    return data;
+  }
   // The picture in the middle of a larger board.
   TrialStage stage(const LatticeModel& model, int factor) const {
     const int h = target_.height * factor, w = target_.width * factor;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
-#include "bench/bench_makers.hpp"
+#include "bench/bench_case.hpp"
 #include "models/lattice/rollout_score.hpp"
 #include "netlist/cell.hpp"
 

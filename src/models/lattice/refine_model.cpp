@@ -46,6 +46,12 @@ std::uint64_t number(const SafetensorsFile& file, const std::string& key) {
   return std::strtoull(file.meta(key).c_str(), nullptr, 10);
 }
 
+// Whatever a search's bits depend on; more mutants may be given to one that goes on.
+std::string way_of(const SearchOptions& o) {
+  return fmt::format("seed {}, {} groups, {} moves, slack {}, patience {}, room {}, company {}{}", o.seed, o.groups,
+                     o.moves, o.slack, o.patience, o.room, o.company, o.gates_first ? ", gates first" : "");
+}
+
 // Of the weights, and of the circuit when a search made it.
 std::string fingerprint(const LatticeModel& model) {
   SafetensorsFile file;
@@ -61,7 +67,7 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
   const Netlist cell = model.quick_cell();
   channels_ = needed_channels(cell, model.goal().loss_channels(), kSpareChannels);
   auto rollout = std::make_unique<RolloutScore>(model.goal(), model.rollout(), model.channels(), model.periodic(),
-                                                model.seed(), channels_, lanes);
+                                                model.seed(), channels_, lanes, demands);
   if (model.rollout().steps == 1 && !rollout->sampled()) {
     score_ = std::make_unique<TableScore>(neighbourhood_table(rollout->shape(), rollout->examples()), lanes);
   } else {
@@ -98,7 +104,7 @@ SafetensorsFile ModelRefiner::checkpoint() const {
   SafetensorsFile file;
   file.metadata = {{"format", kFormat},
                    {"model", fingerprint(model_)},
-                   {"seed", std::to_string(options_.seed)},
+                   {"options", way_of(options_)},
                    {"generation", std::to_string(s.generation)},
                    {"evaluations", std::to_string(s.evaluations)},
                    {"improved_at", std::to_string(s.improved_at)},
@@ -114,10 +120,14 @@ SafetensorsFile ModelRefiner::checkpoint() const {
 void ModelRefiner::restore(const SafetensorsFile& file, const ThreadPool& pool) {
   if (file.meta("format") != kFormat)
     fail("resume", fmt::format("a file of format \"{}\"", file.meta("format")), kFormat);
+  // Older versions sealed the tensors alone, which was checked when the file was read.
+  if (!file.is_sealed() && !file.metadata.contains("tensors_hash"))
+    fail("resume", "a search that does not match its own seal", "an unchanged one", "the file is damaged");
   if (file.meta("model") != fingerprint(model_))
     fail("resume", "the search of another model", "one of this model", "name the model that it began with");
-  if (number(file, "seed") != options_.seed)
-    fail("resume", fmt::format("a search of seed {}", file.meta("seed")), fmt::format("seed {}", options_.seed));
+  if (file.meta("options") != way_of(options_))
+    fail("resume", fmt::format("a search with {}", file.meta("options")), way_of(options_),
+         "give the options that it began with");
   const Netlist& shape = search_->state().parent;
   SearchState state;
   state.parent = read_circuit(file, "parent", shape);

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "models/lattice/lattice_model.hpp"
+#include "espalier/lattice_model.hpp"
 #include "models/lattice/rollout_score.hpp"
 
 namespace espalier {

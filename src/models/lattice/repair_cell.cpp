@@ -28,32 +28,36 @@ void each_bit(const RolloutShape& shape, const std::uint8_t* board, std::size_t 
 // Every cell of every step of every board: what it sees, as words of examples.
 class Trajectory {
  public:
-  Trajectory(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& cell)
-      : shape_(shape), words_((examples.count * shape.steps * shape.cells() + 63) / 64) {
+  Trajectory(std::span<const RolloutStage> stages, const Netlist& cell) {
+    std::size_t count = 0;
+    for (const auto& [shape, examples] : stages) count += examples.count * shape.steps * shape.cells();
+    words_ = (count + 63) / 64;
     inputs_.assign(cell.inputs.size(), std::vector<std::uint64_t>(words_));
     std::size_t example = 0;
-    for (std::size_t n = 0; n < examples.count; ++n) {
-      const std::uint8_t* start = &examples.start[n * shape.channels * shape.cells()];
-      std::vector<std::uint8_t> now(start, start + shape.channels * shape.cells());
-      for (std::size_t t = 0; t < shape.steps; ++t) now = step(cell, now, example);
-      ends_.push_back(std::move(now));
-    }
+    for (const auto& [shape, examples] : stages)
+      for (std::size_t n = 0; n < examples.count; ++n) {
+        const std::uint8_t* start = &examples.start[n * shape.channels * shape.cells()];
+        std::vector<std::uint8_t> now(start, start + shape.channels * shape.cells());
+        for (std::size_t t = 0; t < shape.steps; ++t) now = step(shape, cell, now, example);
+        ends_.push_back(std::move(now));
+      }
   }
   const ExampleWords& inputs() const { return inputs_; }
   std::size_t words() const { return words_; }
-  // After the last step: [channel][cell].
+  // After the last step of a board, counted over all stages: [channel][cell].
   const std::vector<std::uint8_t>& end(std::size_t board) const { return ends_[board]; }
 
  private:
-  std::vector<std::uint8_t> step(const Netlist& cell, const std::vector<std::uint8_t>& now, std::size_t& example) {
-    const std::size_t cells = shape_.cells(), C = shape_.channels;
+  std::vector<std::uint8_t> step(const RolloutShape& shape, const Netlist& cell, const std::vector<std::uint8_t>& now,
+                                 std::size_t& example) {
+    const std::size_t cells = shape.cells(), C = shape.channels;
     std::vector<std::uint8_t> next(now.size());
     std::vector<std::uint64_t> in(cell.inputs.size());
     for (std::size_t first = 0; first < cells; first += 64) {
       const std::size_t count = std::min<std::size_t>(64, cells - first);
       std::ranges::fill(in, 0);
       for (std::size_t k = 0; k < count; ++k, ++example)
-        each_bit(shape_, now.data(), first + k, [&](std::size_t input) {
+        each_bit(shape, now.data(), first + k, [&](std::size_t input) {
           in[input] |= std::uint64_t{1} << k;
           inputs_[input][example / 64] |= std::uint64_t{1} << (example % 64);
         });
@@ -64,36 +68,32 @@ class Trajectory {
     return next;
   }
 
-  const RolloutShape& shape_;
   std::size_t words_;
   ExampleWords inputs_;
   std::vector<std::vector<std::uint8_t>> ends_;
 };
 
-}  // namespace
-
-namespace {
-
-Netlist repair_once(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& cell,
-                    RepairReport& report) {
-  const Trajectory trajectory(shape, examples, cell);
+Netlist repair_once(std::span<const RolloutStage> stages, const Netlist& cell, RepairReport& report) {
+  const Trajectory trajectory(stages, cell);
+  const std::size_t judged = stages[0].shape.judged, C = stages[0].shape.channels;
   std::vector<Correction> corrections;
   const std::vector<bool> live = live_nets(cell);
-  for (std::size_t c = 0; c < shape.judged; ++c) {
+  for (std::size_t c = 0; c < judged; ++c) {
     bool read = false;  // a channel that no gate reads may be anything before the last step
-    for (std::size_t p = 0; p < kPatch; ++p) read = read || live[p * shape.channels + c];
+    for (std::size_t p = 0; p < kPatch; ++p) read = read || live[p * C + c];
     Correction correction{c, std::vector<std::uint64_t>(trajectory.words()),
                           std::vector<std::uint64_t>(trajectory.words())};
-    std::size_t example = 0;
-    for (std::size_t n = 0; n < examples.count; ++n)
-      for (std::size_t t = 0; t < shape.steps; ++t)
-        for (std::size_t i = 0; i < shape.cells(); ++i, ++example) {
-          const bool last = t + 1 == shape.steps;
-          const bool wrong = last && trajectory.end(n)[c * shape.cells() + i] !=
-                                         examples.target[(n * shape.judged + c) * shape.cells() + i];
-          if (wrong || last || read)
-            (wrong ? correction.turn : correction.keep)[example / 64] |= std::uint64_t{1} << (example % 64);
-        }
+    std::size_t example = 0, board = 0;
+    for (const auto& [shape, examples] : stages)
+      for (std::size_t n = 0; n < examples.count; ++n, ++board)
+        for (std::size_t t = 0; t < shape.steps; ++t)
+          for (std::size_t i = 0; i < shape.cells(); ++i, ++example) {
+            const bool last = t + 1 == shape.steps;
+            const bool wrong = last && trajectory.end(board)[c * shape.cells() + i] !=
+                                           examples.target[(n * judged + c) * shape.cells() + i];
+            if (wrong || last || read)
+              (wrong ? correction.turn : correction.keep)[example / 64] |= std::uint64_t{1} << (example % 64);
+          }
     corrections.push_back(std::move(correction));
   }
   return repair_outputs(cell, trajectory.inputs(), corrections, &report);
@@ -154,15 +154,15 @@ TargetTable neighbourhood_table(const RolloutShape& shape, const RolloutExamples
   return table;
 }
 
-Netlist repair_cell(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& cell,
-                    const Random& random) {
+Netlist repair_cell(std::span<const RolloutStage> stages, const Netlist& cell, const Random& random) {
+  const RolloutShape& shape = stages[0].shape;
   RepairReport report;
-  Netlist best = repair_once(shape, examples, cell, report);
+  Netlist best = repair_once(stages, cell, report);
   const std::vector<int> needed = needed_channels(cell, static_cast<int>(shape.judged), 0);
   if (needed.size() == shape.channels) return best;
   for (std::uint64_t attempt = 0; report.left && attempt < kReservoirs; ++attempt) {
     RepairReport other;
-    Netlist next = repair_once(shape, examples, with_reservoir(shape, cell, random, attempt), other);
+    Netlist next = repair_once(stages, with_reservoir(shape, cell, random, attempt), other);
     if (other.left >= report.left) continue;
     best = std::move(next);
     report = other;

@@ -11,7 +11,7 @@ namespace espalier {
 // Of goals of a single step: every neighbourhood that occurs, once, and what the cell should become.
 TargetTable neighbourhood_table(const RolloutShape& shape, const RolloutExamples& examples);
 
-Netlist repair_cell(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& cell,
-                    const Random& random);
+// On boards of several sizes at once; all have the same steps and channels.
+Netlist repair_cell(std::span<const RolloutStage> stages, const Netlist& cell, const Random& random);
 
 }  // namespace espalier

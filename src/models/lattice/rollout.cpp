@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/ranks.hpp"
+#include "base/arrays.hpp"
+#include "base/rank_bytes.hpp"
 #include "base/scratch.hpp"
 #include "base/wavefront.hpp"
 #include "espalier/error.hpp"
 #include "espalier/logic_automaton.hpp"
 #include "espalier/parameters.hpp"
-#include "logic/finite.hpp"
 #include "models/lattice/block_step.hpp"
 #include "models/lattice/firing.hpp"
 
@@ -43,7 +43,7 @@ Fields fields_of(RolloutOptions& o) {
   f.add("height", o.height, "rows of the grid", 0, 1e5);
   f.add("width", o.width, "columns of the grid", 0, 1e5);
   f.add("steps", o.steps, "steps of a rollout", 1, 1e5);
-  f.add("batch", o.batch, "boards of a mini-batch", 1, 1e6);
+  f.add("batch", o.batch, "boards per mini-batch", 1, 1e6);
   f.add("fire-rate", o.fire_rate, "probability that a cell updates in a step; 1 = synchronous", 1e-6, 1);
   return f;
 }
@@ -162,7 +162,7 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
   if (initial.size() != s.cells() * s.channels)
     fail("rollout", fmt::format("boards of {} values", initial.size()),
          fmt::format("{}: batch x channels x height x width", s.cells() * s.channels));
-  if (!all_finite(initial)) fail("rollout", "boards with a value that is no finite number", "numbers");
+  if (!all_finite(initial)) fail("rollout", "boards with a value that is not finite", "numbers");
   s.stage = State::Stage::kSoftened;
   s.share(pool);
   float* start = s.grid(0);
@@ -234,7 +234,8 @@ double Rollout::loss(std::span<const float> target, int loss_channels, const Thr
   if (target.size() != s.cells() * loss_channels)
     fail("rollout loss", fmt::format("a target of {} values", target.size()),
          fmt::format("{}: batch x loss channels x height x width", s.cells() * loss_channels));
-  if (!all_finite(target)) fail("rollout loss", "a target with a value that is no finite number", "numbers");
+  if (!all_finite(target)) fail("rollout loss", "a target with a value that is not finite", "numbers");
+  if (s.own.shared && !pool.ranks()) fail("rollout loss", "another pool than the forward pass had", "the same ranks");
   s.stage = State::Stage::kForward;
   std::fill(s.dfinal.begin(), s.dfinal.end(), 0.0f);
   if (s.own.shared) s.gather_final(loss_channels, *pool.ranks());

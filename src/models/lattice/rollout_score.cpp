@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "espalier/error.hpp"
 #include "espalier/simulator.hpp"
@@ -101,8 +102,9 @@ class LaneBoards {
 
 }  // namespace
 
-void score_lanes(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& parent,
-                 const MutantGroup& group, const LaneOptions& options, std::span<std::uint32_t, kLanes> wrong) {
+void score_lanes(const RolloutStage& stage, const Netlist& parent, const MutantGroup& group, const LaneOptions& options,
+                 std::span<std::uint32_t, kLanes> wrong) {
+  const auto& [shape, examples] = stage;
   const std::size_t words = lane_words(options);
   LaneBoards boards(shape, words);
   const SimPlaces places = boards.places();
@@ -193,103 +195,124 @@ Netlist widen_cell(const Netlist& cell, const std::vector<int>& channels, int al
 // --- A model's goal.
 
 RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollout, int all_channels, bool periodic,
-                           std::uint64_t seed, std::vector<int> channels, const LaneOptions& options)
+                           std::uint64_t seed, std::vector<int> channels, const LaneOptions& options, bool demands)
     : rollout_(rollout),
       all_channels_(all_channels),
       seed_(seed),
       channels_(std::move(channels)),
       options_(options),
-      data_(goal.data(rollout, all_channels, seed)),
-      validation_(data_.validation.boards(), static_cast<std::size_t>(rollout.height),
-                  static_cast<std::size_t>(rollout.width), static_cast<int>(channels_.size())) {
-  const auto size = [](int n) { return static_cast<std::size_t>(n); };
-  shape_ = {size(rollout.height), size(rollout.width),        size(rollout.steps),
-            channels_.size(),     size(goal.loss_channels()), periodic};
+      data_(goal.data(rollout, all_channels, seed)) {
   constexpr std::size_t kFewBoards = 8;
-  fill_validation();
   damaged_ = goal.damaged() && rollout.fire_rate >= 1;
   sampled_ = rollout.fire_rate < 1 || (data_.validation.boards() > kFewBoards && rollout.steps > 1);
-  if (sampled_) {
-    draw_sample(0, false);
-    return;
+  add_validation(data_.validation, data_.validation_target);
+  if (rollout.fire_rate < 1)
+    fire_ = std::make_unique<BoardBatch>(
+        draw_fire(validation_[0].start, rollout.steps, rollout.fire_rate, seed, kValidationFireStep));
+  if (demands && !sampled_)
+    for (const LatticeData& larger : goal.larger(rollout, all_channels))
+      add_validation(larger.validation, larger.validation_target);
+  for (const Validation& v : validation_) stages_.push_back(stage_of(v, periodic));
+  if (sampled_) draw_sample(0, false);
+}
+
+void RolloutScore::add_validation(const BoardBatch& start, const BoardBatch& target) {
+  BoardBatch narrow(start.boards(), start.height(), start.width(), static_cast<int>(channels_.size()));
+  for (std::size_t n = 0; n < start.boards(); ++n)
+    for (std::size_t y = 0; y < start.height(); ++y)
+      for (std::size_t x = 0; x < start.width(); ++x)
+        for (std::size_t c = 0; c < channels_.size(); ++c)
+          narrow.set(n, y, x, static_cast<int>(c), start.get(n, y, x, channels_[c]));
+  validation_.push_back({std::move(narrow), target});
+}
+
+RolloutStage RolloutScore::stage_of(const Validation& v, bool periodic) const {
+  RolloutStage stage;
+  stage.shape = {v.start.height(),
+                 v.start.width(),
+                 static_cast<std::size_t>(rollout_.steps),
+                 channels_.size(),
+                 static_cast<std::size_t>(v.target.channels()),
+                 periodic};
+  if (sampled_) return stage;
+  stage.examples.count = v.start.boards();
+  const auto append = [](std::vector<std::uint8_t>& bits, const BoardBatch& boards, std::size_t n) {
+    for (int c = 0; c < boards.channels(); ++c)
+      for (std::size_t y = 0; y < boards.height(); ++y)
+        for (std::size_t x = 0; x < boards.width(); ++x) bits.push_back(boards.get(n, y, x, c));
+  };
+  for (std::size_t n = 0; n < stage.examples.count; ++n) {
+    append(stage.examples.start, v.start, n);
+    append(stage.examples.target, v.target, n);
   }
-  examples_.count = data_.validation.boards();
-  for (std::size_t n = 0; n < examples_.count; ++n) {
-    for (const int c : channels_)
-      for (std::size_t y = 0; y < shape_.height; ++y)
-        for (std::size_t x = 0; x < shape_.width; ++x) examples_.start.push_back(data_.validation.get(n, y, x, c));
-    for (int c = 0; c < goal.loss_channels(); ++c)
-      for (std::size_t y = 0; y < shape_.height; ++y)
-        for (std::size_t x = 0; x < shape_.width; ++x)
-          examples_.target.push_back(data_.validation_target.get(n, y, x, c));
-  }
+  return stage;
 }
 
 void RolloutScore::draw_sample(std::uint64_t generation, bool flawed) {
   if (!sampled_) return;
-  const std::size_t batch = static_cast<std::size_t>(rollout_.batch), cells = shape_.cells();
+  const std::size_t batch = static_cast<std::size_t>(rollout_.batch), cells = shape().cells();
   const std::size_t draws = (kSampleBoards + batch - 1) / batch, all = static_cast<std::size_t>(all_channels_);
-  std::vector<float> initial(batch * all * cells), target(batch * shape_.judged * cells);
-  examples_ = {};
-  examples_.count = draws * batch;
+  std::vector<float> initial(batch * all * cells), target(batch * shape().judged * cells);
+  RolloutExamples& examples = stages_[0].examples = {};
+  examples.count = draws * batch;
   for (std::size_t d = 0; d < draws; ++d) {
     data_.draw(kSampleBatch + generation * draws + d, initial, target);
     for (std::size_t n = 0; n < batch; ++n)
       for (const int c : channels_)
         for (std::size_t i = 0; i < cells; ++i)
-          examples_.start.push_back(initial[(n * all + static_cast<std::size_t>(c)) * cells + i] > 0.5f);
-    for (const float v : target) examples_.target.push_back(v > 0.5f);
+          examples.start.push_back(initial[(n * all + static_cast<std::size_t>(c)) * cells + i] > 0.5f);
+    for (const float v : target) examples.target.push_back(v > 0.5f);
   }
   if (flawed && damaged_) draw_damage(generation);
   if (rollout_.fire_rate >= 1) return;
   const Random random(seed_, Purpose::kFire, static_cast<std::uint32_t>(kSampleBatch + generation));
-  examples_.fire.resize(examples_.count * shape_.steps * cells);
-  for (std::size_t i = 0; i < examples_.fire.size(); ++i) examples_.fire[i] = random.uniform(i) < rollout_.fire_rate;
+  examples.fire.resize(examples.count * shape().steps * cells);
+  for (std::size_t i = 0; i < examples.fire.size(); ++i) examples.fire[i] = random.uniform(i) < rollout_.fire_rate;
 }
 
 // Half of the boards have a dead square of up to half their side, and time to go round it or to heal.
 void RolloutScore::draw_damage(std::uint64_t generation) {
+  RolloutExamples& examples = stages_[0].examples;
+  const RolloutShape& shape = stages_[0].shape;
   const Random random(seed_, Purpose::kDamage, static_cast<std::uint32_t>(generation));
-  const std::size_t most = std::min(shape_.height, shape_.width) / 2;
-  for (std::size_t n = 0; n < examples_.count; ++n) {
-    RolloutExamples::Damage& d = examples_.damage.emplace_back();
-    d.steps = shape_.steps;
+  const std::size_t most = std::min(shape.height, shape.width) / 2;
+  for (std::size_t n = 0; n < examples.count; ++n) {
+    RolloutExamples::Damage& d = examples.damage.emplace_back();
+    d.steps = shape.steps;
     if (n % 2 || most < 2) continue;
-    d.steps = 2 * shape_.steps;
+    d.steps = 2 * shape.steps;
     d.height = d.width = 2 + random.choice(4 * n, most - 1);
-    d.top = random.choice(4 * n + 1, shape_.height - d.height + 1);
-    d.left = random.choice(4 * n + 2, shape_.width - d.width + 1);
-    d.until = n % 4 ? shape_.steps : d.steps;
+    d.top = random.choice(4 * n + 1, shape.height - d.height + 1);
+    d.left = random.choice(4 * n + 2, shape.width - d.width + 1);
+    d.until = n % 4 ? shape.steps : d.steps;
     if (n % 4) d.steps = d.until + 2 * d.height;  // the time that the trial gives it
   }
 }
 
-void RolloutScore::score(const Netlist& parent, const MutantGroup& group, std::uint32_t,
+void RolloutScore::score(const Netlist& parent, const MutantGroup& group,
                          std::span<std::uint32_t, kLanes> wrong) const {
-  score_lanes(shape_, examples_, parent, group, options_, wrong);
-}
-
-void RolloutScore::fill_validation() {
-  for (std::size_t n = 0; n < validation_.boards(); ++n)
-    for (std::size_t y = 0; y < shape_.height; ++y)
-      for (std::size_t x = 0; x < shape_.width; ++x)
-        for (std::size_t c = 0; c < channels_.size(); ++c)
-          validation_.set(n, y, x, static_cast<int>(c), data_.validation.get(n, y, x, channels_[c]));
-  if (rollout_.fire_rate < 1)
-    fire_ = std::make_unique<BoardBatch>(
-        draw_fire(validation_, rollout_.steps, rollout_.fire_rate, seed_, kValidationFireStep));
+  std::array<std::uint32_t, kLanes> of_stage;
+  std::ranges::fill(wrong, 0);
+  for (const RolloutStage& stage : stages_) {
+    score_lanes(stage, parent, group, options_, of_stage);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) wrong[lane] += of_stage[lane];
+  }
 }
 
 std::optional<Netlist> RolloutScore::repair(const Netlist& circuit, std::uint64_t seed) const {
   if (sampled_) return std::nullopt;
-  return repair_cell(shape_, examples_, circuit, Random(seed, Purpose::kRefine, ~std::uint32_t{0}));
+  return repair_cell(stages_, circuit, Random(seed, Purpose::kRefine, ~std::uint32_t{0}));
 }
 
 std::uint64_t RolloutScore::judge(const Netlist& circuit, const ThreadPool& pool) const {
-  BoardBatch boards = validation_;
-  BatchSimulator(circuit, {.periodic = shape_.periodic, .fire = fire_.get()})
-      .run(boards, static_cast<std::uint64_t>(rollout_.steps), pool);
-  return count_differences(boards, data_.validation_target);
+  std::uint64_t wrong = 0;
+  BatchSimulator simulator(circuit, {.periodic = shape().periodic, .fire = fire_.get()});
+  for (const Validation& v : validation_) {
+    BoardBatch boards = v.start;
+    simulator.run(boards, static_cast<std::uint64_t>(rollout_.steps), pool);
+    wrong += count_differences(boards, v.target);
+  }
+  return wrong;
 }
 
 }  // namespace espalier

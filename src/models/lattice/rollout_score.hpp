@@ -33,9 +33,15 @@ struct RolloutShape {
   std::size_t cells() const { return height * width; }
 };
 
-// Lanes against one set of boards.
-void score_lanes(const RolloutShape& shape, const RolloutExamples& examples, const Netlist& parent,
-                 const MutantGroup& group, const LaneOptions& options, std::span<std::uint32_t, kLanes> wrong);
+// Boards of one size.
+struct RolloutStage {
+  RolloutShape shape;
+  RolloutExamples examples;
+};
+
+// Wrong bits of each lane over all boards of a stage.
+void score_lanes(const RolloutStage& stage, const Netlist& parent, const MutantGroup& group, const LaneOptions& options,
+                 std::span<std::uint32_t, kLanes> wrong);
 
 // Channels of a cell that are judged, or that a judged one depends on in any later step; and `spare` others.
 std::vector<int> needed_channels(const Netlist& cell, int judged, int spare);
@@ -44,18 +50,18 @@ Netlist narrow_cell(const Netlist& cell, const std::vector<int>& channels);
 // ... and back: all other channels become 0.
 Netlist widen_cell(const Netlist& cell, const std::vector<int>& channels, int all);
 
-// The score of a model's goal. Tasks with one start are judged by it; where starts or updates are drawn at random, each
-// generation has a few boards of its own, and the validation boards decide.
+// The score of a model's goal. Tasks with one start are judged by it, and on larger boards where the goal demands that;
+// where starts or updates are drawn at random, each generation has a few boards of its own, and the validation boards
+// decide.
 class RolloutScore : public LaneScore {
  public:
-  // `channels`: those of the narrowed cell.
+  // `channels`: those of the narrowed cell. `demands`: what the goal demands beyond its validation counts, too.
   RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollout, int all_channels, bool periodic,
-               std::uint64_t seed, std::vector<int> channels, const LaneOptions& options = {});
-  CircuitKind kind() const override { return {shape_.judged, shape_.channels}; }
+               std::uint64_t seed, std::vector<int> channels, const LaneOptions& options = {}, bool demands = false);
+  CircuitKind kind() const override { return {shape().judged, shape().channels}; }
   bool sampled() const override { return sampled_; }
   void draw_sample(std::uint64_t generation, bool flawed) override;
-  void score(const Netlist& parent, const MutantGroup& group, std::uint32_t slack,
-             std::span<std::uint32_t, kLanes> wrong) const override;
+  void score(const Netlist& parent, const MutantGroup& group, std::span<std::uint32_t, kLanes> wrong) const override;
   std::optional<Netlist> repair(const Netlist& circuit, std::uint64_t seed) const override;
   std::uint64_t judge(const Netlist& circuit, const ThreadPool& pool) const override;
 
@@ -65,12 +71,16 @@ class RolloutScore : public LaneScore {
   std::size_t flaws(const Netlist& circuit, const ThreadPool& pool) const override {
     return flaws_ ? flaws_(circuit, pool) : 0;
   }
-  std::size_t boards() const { return validation_.boards(); }
-  const RolloutShape& shape() const { return shape_; }
-  const RolloutExamples& examples() const { return examples_; }
+  std::size_t boards() const { return validation_[0].start.boards(); }
+  const RolloutShape& shape() const { return stages_[0].shape; }
+  const RolloutExamples& examples() const { return stages_[0].examples; }
 
  private:
-  void fill_validation();
+  struct Validation {
+    BoardBatch start, target;
+  };
+  void add_validation(const BoardBatch& start, const BoardBatch& target);
+  RolloutStage stage_of(const Validation& validation, bool periodic) const;
   void draw_damage(std::uint64_t generation);
 
   RolloutOptions rollout_;
@@ -79,12 +89,11 @@ class RolloutScore : public LaneScore {
   std::vector<int> channels_;
   LaneOptions options_;
   LatticeData data_;
-  RolloutShape shape_;
   bool sampled_, damaged_;  // damaged: trials of damage are among the flaws
   Flaws flaws_;
-  RolloutExamples examples_;  // of the generation, or all
-  BoardBatch validation_;
-  std::unique_ptr<BoardBatch> fire_;  // of the validation, where cells update at random
+  std::vector<Validation> validation_;  // the goal's, in the channels of the narrowed cell, then larger boards
+  std::vector<RolloutStage> stages_;    // the boards of a generation; where none are drawn, those of the validation
+  std::unique_ptr<BoardBatch> fire_;    // of the validation, where cells update at random
 };
 
 }  // namespace espalier

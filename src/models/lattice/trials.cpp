@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/ranks.hpp"
+#include "base/text.hpp"
+#include "espalier/lattice_model.hpp"
 #include "espalier/random.hpp"
-#include "models/lattice/lattice_model.hpp"
+#include "espalier/ranks.hpp"
+#include "models/lattice/lattice_goal.hpp"
 
 namespace espalier {
 namespace {
@@ -57,8 +59,10 @@ Trial TrialRunner::judge(std::string name, std::string description, const TrialS
 Trial TrialRunner::undisturbed(std::string name, const TrialStage& stage, std::uint64_t steps) const {
   SimulatorOptions plain;
   plain.fire_rate = model_.rollout().fire_rate;
-  return run(std::move(name), fmt::format("{} x {}, {} steps", stage.start.height(), stage.start.width(), steps), stage,
-             steps, plain);
+  return run(std::move(name),
+             fmt::format("{} x {}, {}", stage.start.height(), stage.start.width(),
+                         counted(static_cast<std::uint64_t>(steps), "step")),
+             stage, steps, plain);
 }
 
 void TrialRunner::add_damage_trials(std::vector<Trial>& trials, const TrialStage& stage, std::uint64_t steps) const {
@@ -112,21 +116,23 @@ constexpr std::uint64_t kLongSteps = 10'000;
 
 Trial TrialRunner::stays(const TrialStage& stage, std::uint64_t steps) const {
   Simulator simulator(cell_, stage.start.height(), stage.start.width(), {.periodic = model_.periodic()});
-  Board board = stage.start, before = board;
+  Board board = stage.start;
   simulator.run(board, steps, pool_);
   Count count;
   count.add(board, stage.target);
-  for (std::uint64_t t = steps; t < kLongSteps; ++t) {
-    before = board;
+  Board earlier = board;
+  std::uint64_t noted = steps;
+  for (std::uint64_t t = steps; t < kLongSteps;) {
     simulator.run(board, 1, pool_);
     count.add(board, stage.target);
-    if (t >= 3 * steps && board == before) break;  // it does not change any more
+    if (++t >= 3 * steps && board == earlier) break;  // it goes round in a circle
+    if (t >= 2 * noted) earlier = board, noted = t;
   }
   return count.trial("stays", fmt::format("every step from {} to {}", steps, kLongSteps));
 }
 
 Trial TrialRunner::heals(const TrialStage& stage, std::uint64_t steps) const {
-  constexpr std::uint64_t kDamages = 64;
+  constexpr std::uint64_t kDamages = 96;
   const std::size_t H = stage.start.height(), W = stage.start.width();
   Simulator simulator(cell_, H, W, {.periodic = model_.periodic()});
   const std::uint64_t time = 2 * (H + W) + 2 * steps;
@@ -135,18 +141,24 @@ Trial TrialRunner::heals(const TrialStage& stage, std::uint64_t steps) const {
   Count count;
   const Random random(options_.seed, Purpose::kDamage);
   std::uint64_t draw = 0;
+  // In turn cells become 0, random bits, and 1 in every channel.
+  const auto strike = [&](Board& board, std::size_t y, std::size_t x, std::uint64_t kind) {
+    for (int c = 0; c < board.channels(); ++c) board.set(y, x, c, kind == 1 ? random.coin(draw++) : kind == 2);
+  };
   for (std::uint64_t k = 0; k < kDamages; ++k) {
     Board board = whole;
-    if (k == 1) simulator.run(board, steps + 3, pool_);  // a moment like any other
-    if (k % 2 == 0) {                                    // a rectangle somewhere
+    simulator.run(board, random.choice(draw++, time), pool_);  // a moment like any other
+    if (k % 2 == 0) {                                          // a rectangle somewhere
       const std::size_t h = 1 + random.choice(draw++, H),
                         w = 1 + random.choice(draw++, std::max<std::size_t>(1, H * W / 4 / h));
       const std::size_t top = random.choice(draw++, H), left = random.choice(draw++, W);
       for (std::size_t y = 0; y < h; ++y)
-        for (std::size_t x = 0; x < std::min(w, W); ++x) board.clear_rectangle((top + y) % H, (left + x) % W, 1, 1);
+        for (std::size_t x = 0; x < std::min(w, W); ++x) strike(board, (top + y) % H, (left + x) % W, k / 2 % 3);
     } else {  // cells here and there
-      for (std::size_t n = 1 + random.choice(draw++, H * W / 4); n > 0; --n)
-        board.clear_rectangle(random.choice(draw, H), random.choice(draw + 1, W), 1, 1), draw += 2;
+      for (std::size_t n = 1 + random.choice(draw++, H * W / 4); n > 0; --n) {
+        const std::size_t y = random.choice(draw++, H), x = random.choice(draw++, W);
+        strike(board, y, x, k / 2 % 3);
+      }
     }
     if (k % 4 == 3) {  // and once more while it heals
       simulator.run(board, 1 + random.choice(draw++, time / 2), pool_);
@@ -155,8 +167,10 @@ Trial TrialRunner::heals(const TrialStage& stage, std::uint64_t steps) const {
     simulator.run(board, time, pool_);
     count.add(board, stage.target);
   }
-  return count.trial(
-      "heals", fmt::format("{} kinds of damage to at most a quarter of the cells; after {} steps", kDamages, time));
+  return count.trial("heals",
+                     fmt::format("{} kinds of damage to at most a quarter of the cells: 0, 1 or random bits in every "
+                                 "channel; after {} steps",
+                                 kDamages, time));
 }
 
 Trial TrialRunner::stays_asynchronous(const TrialStage& stage, std::uint64_t steps) const {
@@ -202,10 +216,10 @@ std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options
   std::optional<BoardBatch> fire;
   if (r.fire_rate < 1) fire = draw_fire(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFireStep);
   const BitScore score = validate(m.quick_cell(), data, r.steps, m.periodic(), fire ? &*fire : nullptr, pool);
-  std::vector<Trial> trials{
-      {"validation",
-       fmt::format("{} boards of {} x {}, {} steps", data.validation.boards(), r.height, r.width, r.steps),
-       score.fraction, score.all}};
+  std::vector<Trial> trials{{"validation",
+                             fmt::format("{} of {} x {}, {}", counted(data.validation.boards(), "board"), r.height,
+                                         r.width, counted(static_cast<std::uint64_t>(r.steps), "step")),
+                             score.fraction, score.all}};
   for (Trial& trial : m.goal().trials(m, options, pool)) trials.push_back(std::move(trial));
   return trials;
 }

@@ -175,7 +175,7 @@ std::string to_text(const Expression& expression) {
   return text;
 }
 
-std::size_t depth(const Expression& expression) {
+std::size_t expression_depth(const Expression& expression) {
   check_operands(expression.nodes);
   std::vector<std::size_t> depths;
   for (const ExpressionNode& n : expression.nodes) {
@@ -187,7 +187,7 @@ std::size_t depth(const Expression& expression) {
   return depths.empty() ? 0 : depths.back();
 }
 
-Expression shared(const Expression& expression) {
+Expression share_subexpressions(const Expression& expression) {
   check_operands(expression.nodes);
   std::map<std::tuple<std::string, std::int32_t, std::int32_t>, std::int32_t> known;
   std::vector<std::int32_t> place;

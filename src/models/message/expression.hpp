@@ -37,11 +37,11 @@ void check_expression(const Expression& expression);
 Expression parse_expression(std::string_view text);
 std::string to_text(const Expression& expression);
 // Longest path from the root, counted in edges; 0 for a leaf.
-std::size_t depth(const Expression& expression);
+std::size_t expression_depth(const Expression& expression);
 
 // One node for equal subexpressions. Negations keep their own node each: --e has to take one away for one user
 // and leave it to the others.
-Expression shared(const Expression& expression);
+Expression share_subexpressions(const Expression& expression);
 // Every subexpression its own node.
 Expression as_tree(const Expression& expression);
 

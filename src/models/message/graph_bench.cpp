@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "base/hash.hpp"
-#include "bench/bench_makers.hpp"
-#include "espalier/aligned.hpp"
+#include "bench/bench_case.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/graph.hpp"
 #include "espalier/message_passing.hpp"
 #include "espalier/random.hpp"
 #include "espalier/run.hpp"
+#include "espalier/thread_pool.hpp"
 #include "models/dag/dag_reference.hpp"
 #include "models/message/message_reference.hpp"
 

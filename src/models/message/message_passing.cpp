@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
+#include "base/arrays.hpp"
 #include "espalier/error.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/random.hpp"
@@ -48,6 +48,8 @@ MessagePassingLayer::MessagePassingLayer(Parameters& p, const std::string& name,
 }
 
 void MessagePassingLayer::initialize(Parameters& p, std::uint64_t seed) const {
+  check_own(p);
+  p.changed();
   const Random random(seed, Purpose::kInit);
   const double gain =
       options_.activation == Activation::kRelu || options_.activation == Activation::kLeakyRelu ? 2.0 : 1.0;
@@ -67,10 +69,14 @@ const float* MessagePassingLayer::panel(const Parameters& p, std::size_t index) 
   return values + (side % 2 == 0 ? in_ : out_) + side / 2 * options_.in * options_.out;
 }
 
-void MessagePassingLayer::check(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
-                                std::size_t y_size) const {
+void MessagePassingLayer::check_own(const Parameters& p) const {
   if (p.num_parameters() < first_offset_ + size_)
     fail("message passing", fmt::format("{} parameters", p.num_parameters()), "the Parameters the layer was made in");
+}
+
+void MessagePassingLayer::check(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
+                                std::size_t y_size) const {
+  check_own(p);
   if (graph.num_relations() != options_.relations)
     fail("message passing", fmt::format("a graph of {} relations", graph.num_relations()),
          fmt::format("{}", options_.relations));
@@ -79,17 +85,6 @@ void MessagePassingLayer::check(const Parameters& p, const MessageGraph& graph, 
          fmt::format("{} nodes x {} and x {} features", graph.num_nodes(), options_.in, options_.out));
 }
 
-namespace {
-
-void refuse_overlap(std::span<const float> written, std::span<const float> read) {
-  const std::less<const float*> before;
-  if (!written.empty() && !read.empty() && before(written.data(), read.data() + read.size()) &&
-      before(read.data(), written.data() + written.size()))
-    fail("message passing", "arrays that overlap", "results in memory of their own");
-}
-
-}  // namespace
-
 void MessagePassingLayer::forward(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
                                   std::size_t node, std::span<float> out) const {
   const std::size_t in = options_.in;
@@ -97,6 +92,7 @@ void MessagePassingLayer::forward(const Parameters& p, const MessageGraph& graph
   if (node >= graph.num_nodes() || out.size() != options_.out)
     fail("message passing", fmt::format("node {} and {} outputs", node, out.size()),
          fmt::format("a node below {} and {} outputs", graph.num_nodes(), options_.out));
+  refuse_overlap("message passing", out, {h, p.values()});
   const auto add_product = [&](std::span<const float> x, const float* w) {
     for (std::size_t o = 0; o < options_.out; ++o)
       for (std::size_t i = 0; i < in; ++i) out[o] += x[i] * w[i * options_.out + o];
@@ -140,6 +136,7 @@ double MessagePassingLayer::chunk_ns(const MessageGraph& graph) const {
 }
 
 void MessagePassingLayer::zero_grad(Parameters& p, const ThreadPool& pool) const {
+  check_own(p);
   const std::span<float> g = p.gradients().subspan(first_offset_, size_);
   pool.for_chunks(size_, kFlatChunk, 0.1,
                   [&](Chunk c) { std::fill(&g[c.begin], &g[c.begin] + (c.end - c.begin), 0.0f); });
@@ -154,7 +151,7 @@ void MessagePassingLayer::step(Parameters& p, float lr, const ThreadPool& pool) 
 void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
                                         std::span<float> y, MessageState& state, const ThreadPool& pool) const {
   check(p, graph, h, y.size());
-  refuse_overlap(y, h);
+  refuse_overlap("message passing", y, {h, p.values()});
   state.forward_options = {};  // a pass that is cancelled leaves nothing for backward
   const std::size_t in = options_.in, out = options_.out, nodes = graph.num_nodes();
   const std::size_t sides = graph.sides().size(), panels = 1 + sides, panel_size = packed_size(in, out);
@@ -199,6 +196,9 @@ void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph&
                 options_.layer_norm ? &state.inverse_deviation[begin] : nullptr);
   });
   state.forward_nodes = nodes;
+  state.forward_edges = graph.num_edges();
+  state.forward_offset = first_offset_;
+  state.forward_changes = p.changes();
   state.forward_options = options_;
 }
 
@@ -212,15 +212,19 @@ void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& grap
                                    std::span<const float> y, std::span<const float> dy, MessageState& state,
                                    std::span<float> gradients, std::span<float> dh, const ThreadPool& pool) const {
   check(p, graph, h, y.size());
-  if (state.forward_options != options_ || state.forward_nodes != graph.num_nodes())
+  if (state.forward_options != options_ || state.forward_offset != first_offset_ ||
+      state.forward_nodes != graph.num_nodes() || state.forward_edges != graph.num_edges())
     fail("message passing", "backward with a state of another graph or layer, or of none",
          "forward_batch with this state first");
+  if (state.forward_changes != p.changes())
+    fail("message passing", "weights that have changed since the forward pass", "a new forward_batch");
   if (dy.size() != y.size() || gradients.size() < first_offset_ + size_ || (!dh.empty() && dh.size() != h.size()))
     fail(
         "message passing",
         fmt::format("{} numbers of dy, {} gradients, {} numbers of dh", dy.size(), gradients.size(), dh.size()),
         fmt::format("{} as y has, {} as there are parameters, and {} or none", y.size(), p.num_parameters(), h.size()));
-  for (const std::span<const float> read : {h, y, dy}) refuse_overlap(dh, read);
+  refuse_overlap("message passing", dh, {h, y, dy, gradients, p.values()});
+  refuse_overlap("message passing", gradients, {h, y, dy, p.values()});
   const std::size_t in = options_.in, out = options_.out, nodes = graph.num_nodes();
   const std::size_t sides = graph.sides().size(), panels = 1 + sides, panel_size = packed_size(out, in);
   if (nodes == 0) return;

@@ -193,10 +193,10 @@ Expression transform(const GraphTransformNet& net, const Expression& expression)
 }
 
 RewritePasses rewrite(const GraphTransformNet& net, const Expression& expression, std::size_t max_passes, bool share) {
-  RewritePasses r{{share ? shared(expression) : expression}, false};
+  RewritePasses r{{share ? share_subexpressions(expression) : expression}, false};
   while (r.passes.size() <= max_passes && !r.settled && !r.passes.back().nodes.empty()) {
     Expression next = transform(net, r.passes.back());
-    if (share) next = shared(next);
+    if (share) next = share_subexpressions(next);
     r.settled = to_text(next) == to_text(r.passes.back());
     if (!r.settled) r.passes.push_back(std::move(next));
   }
@@ -224,7 +224,7 @@ std::vector<Rewritten> rewrite_all(const GraphTransformNet& net, std::span<const
         Expression& last = results[open[k]].last;
         const std::size_t begin = batch.first_node[k], count = batch.first_node[k + 1] - begin;
         Expression next = apply_edits(last, std::span(edits).subspan(begin, count), net.words());
-        if (share) next = shared(next);
+        if (share) next = share_subexpressions(next);
         const bool changed = to_text(next) != to_text(last);
         if (pass == 0) results[open[k]].once = next;
         last = std::move(next);

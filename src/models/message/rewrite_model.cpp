@@ -1,4 +1,4 @@
-#include "models/message/rewrite_model.hpp"
+// RewriteModel: what it makes of expressions, and its file.
 
 #include <fmt/format.h>
 
@@ -70,6 +70,17 @@ Facts RewriteModel::facts() const {
   return {{"labels", static_cast<std::int64_t>(net_.words().size())},
           {"features", static_cast<std::int64_t>(net_.options().features)},
           {"layers", static_cast<std::int64_t>(net_.options().layers)}};
+}
+
+RewriteModel::Rewriting RewriteModel::rewrite(const std::string& expression, std::size_t max_passes) const {
+  const RewritePasses made = espalier::rewrite(net_, parse_expression(expression), max_passes, share_);
+  Rewriting rewriting{{}, made.settled, to_dot(made.passes)};
+  for (const Expression& e : made.passes) rewriting.passes.push_back(to_text(e));
+  return rewriting;
+}
+
+std::string RewriteModel::exact(const std::string& expression) const {
+  return to_text(normal_form(parse_expression(expression), net_.words()));
 }
 
 }  // namespace espalier

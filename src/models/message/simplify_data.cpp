@@ -76,7 +76,7 @@ std::vector<Expression> different(const SimplifyDataOptions& options, std::uint6
            fmt::format("{}", count), "fewer examples, or a larger depth");
     const int own = exactly ? depth : 1 + static_cast<int>(i) % depth;
     Expression e = Grower(options, seed, first_index + static_cast<std::uint32_t>(i)).grow(own, true);
-    if (seen.insert(to_text(e)).second) found.push_back(options.share ? shared(e) : std::move(e));
+    if (seen.insert(to_text(e)).second) found.push_back(options.share ? share_subexpressions(e) : std::move(e));
   }
   return found;
 }
@@ -86,10 +86,10 @@ std::vector<Expression> from_file(const SimplifyDataOptions& o, const Vocabulary
   std::vector<Expression> found;
   std::unordered_set<std::string> seen;
   for (Expression& e : read_simplify_lines(read_text(o.file), words)) {
-    if (depth(e) > static_cast<std::size_t>(o.depth))
-      fail("simplify data", fmt::format("\"{}\" of depth {} in {}", to_text(e), depth(e), o.file),
+    if (expression_depth(e) > static_cast<std::size_t>(o.depth))
+      fail("simplify data", fmt::format("\"{}\" of depth {} in {}", to_text(e), expression_depth(e), o.file),
            fmt::format("at most {}", o.depth), "raise the depth, so that the deeper test set is twice as deep");
-    if (seen.insert(to_text(e)).second) found.push_back(o.share ? shared(e) : std::move(e));
+    if (seen.insert(to_text(e)).second) found.push_back(o.share ? share_subexpressions(e) : std::move(e));
   }
   if (found.size() <= o.validation + o.test)
     fail("simplify data", fmt::format("{} different expressions in {}", found.size(), o.file),

@@ -89,7 +89,7 @@ std::vector<Expression> read_simplify_lines(const std::string& text, const Vocab
       if (after != json.at("output").get<std::string>())
         fail("simplify lines", fmt::format("line {}: output \"{}\"", number, json.at("output").get<std::string>()),
              fmt::format("\"{}\", as the rules of this task have it", after),
-             "a file gives expressions to learn from, not rules; `espalier data simplify` writes such files");
+             "a file gives expressions to learn from, not rules; docs/graphs.md has an example");
       inputs.push_back(std::move(e));
     } catch (const Json::exception&) {
       fail("simplify lines", fmt::format("line {} with a field that is missing or of another kind", number),

@@ -9,11 +9,11 @@
 #include <unordered_set>
 
 #include "base/clock.hpp"
-#include "base/ranks.hpp"
+#include "base/rank_bytes.hpp"
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
+#include "espalier/message_passing.hpp"
 #include "espalier/random.hpp"
-#include "models/message/rewrite_model.hpp"
 #include "models/message/transform_reference.hpp"
 
 namespace espalier {
@@ -39,7 +39,7 @@ Fields fields_of(SimplifyTaskOptions& o) {
   f.add("test-examples", o.data.test, "expressions never seen in training", 0, 1e7);
   f.add("deep-examples", o.data.deep, "expressions of twice the depth", 0, 1e7);
   f.add("depth", o.data.depth, "depth of the deepest training expression", 1, 12);
-  f.add("most-number", o.data.max_number, "numbers are 0 to this one", 1, 99);
+  f.add("max-number", o.data.max_number, "numbers are 0 to this one", 1, 99).alias("most-number");
   f.add("share", o.data.share, "one node for equal subexpressions");
   f.add("data", o.data.file, "expressions from a file of JSON lines, not generated; the rest of it is to learn from")
       .metavar("FILE");
@@ -68,7 +68,7 @@ SimplifyObjective::SimplifyObjective(const SimplifyTaskOptions& options, std::ui
       if (!held_out.contains(to_text(current))) examples_.push_back({number_expression(current, data_.words), edits});
       if (std::ranges::all_of(edits, [](std::uint32_t edit) { return edit == kKeep; })) break;
       current = simplify_pass(current, data_.words);
-      if (options_.data.share) current = shared(current);
+      if (options_.data.share) current = share_subexpressions(current);
     }
   }
   order_.resize(examples_.size());
@@ -88,8 +88,17 @@ std::vector<std::size_t> SimplifyObjective::batch_members(std::uint64_t batch) {
 }
 
 double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
+  double last_booked = seconds_now();
+  const auto book = [&](double& phase) {
+    const double now = seconds_now();
+    phase += now - last_booked;
+    last_booked = now;
+  };
   const std::vector<std::size_t> members = batch_members(batch);
-  if (options_.reference) return accumulate_reference(members);
+  if (options_.reference) {
+    book(phases.data);
+    return accumulate_reference(members, phases);
+  }
   // Chunks of about equal numbers of nodes.
   std::vector<std::size_t> starts{0};
   std::size_t nodes = 0, seen = 0;
@@ -102,14 +111,18 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
   starts.push_back(members.size());
   const std::size_t chunks = starts.size() - 1;
 
-  const double start = seconds_now();
   const GradientSlots::Own own = slots_.own(pool);
   const std::size_t first = std::min(own.begin, chunks), last = std::min(own.end, chunks);
   slots_.zero(own, pool);
   std::vector<double> losses(kSlots);
+  struct Times {
+    double data = 0, forward = 0, backward = 0;
+  };
+  std::vector<Times> times(kSlots);
   const double scale = 1.0 / static_cast<double>(nodes);
   pool.for_chunks(last - first, 1, kNodeNs * static_cast<double>(nodes) / static_cast<double>(chunks), [&](Chunk c) {
     const std::size_t chunk = first + c.index;
+    const double start = seconds_now();
     std::vector<const NumberedGraph*> inputs;
     std::vector<std::uint32_t> edits;
     for (std::size_t k = starts[chunk]; k < starts[chunk + 1]; ++k) {
@@ -118,19 +131,35 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
       edits.insert(edits.end(), example.edits.begin(), example.edits.end());
     }
     const auto state = states_.borrow();
-    losses[chunk] = net_.loss_and_gradients(net_.batch(inputs), edits, scale, *state, slots_.slot(chunk));
+    const TransformBatch graphs = net_.batch(inputs);
+    times[chunk].data = seconds_now() - start;
+    losses[chunk] = net_.loss_and_gradients(graphs, edits, scale, *state, slots_.slot(chunk));
+    times[chunk].forward = state->forward_seconds;
+    times[chunk].backward = state->backward_seconds;
   });
-  const double middle = seconds_now();
+  // The chunks ran side by side: what they took together is shared out as their sums are.
+  Times sum;
+  for (const Times& t : times) {
+    sum.data += t.data;
+    sum.forward += t.forward;
+    sum.backward += t.backward;
+  }
+  double together = 0;
+  book(together);
+  together /= std::max(1e-12, sum.data + sum.forward + sum.backward);
+  phases.data += together * sum.data;
+  phases.forward += together * sum.forward;
+  phases.backward += together * sum.backward;
   slots_.add_shared(parameters().gradients(), own, pool);
   if (own.shared)
     pool.ranks()->all_gather(std::as_writable_bytes(std::span(losses)),
                              share_starts(kSlots, 1, pool.ranks()->size(), sizeof(double)));
-  phases.backward += middle - start;
-  phases.reduction += seconds_now() - middle;
+  book(phases.reduction);
   return std::accumulate(losses.begin(), losses.begin() + static_cast<std::ptrdiff_t>(chunks), 0.0);
 }
 
-double SimplifyObjective::accumulate_reference(std::span<const std::size_t> members) {
+double SimplifyObjective::accumulate_reference(std::span<const std::size_t> members, PhaseSeconds& phases) {
+  const double start = seconds_now();
   std::vector<const NumberedGraph*> inputs;
   std::vector<std::uint32_t> edits;
   for (const std::size_t i : members) {
@@ -138,9 +167,15 @@ double SimplifyObjective::accumulate_reference(std::span<const std::size_t> memb
     edits.insert(edits.end(), examples_[i].edits.begin(), examples_[i].edits.end());
   }
   std::vector<float> gradients(parameters().num_parameters());
-  const double loss = reference::transform_loss_and_gradients(net_, net_.batch(inputs), edits,
-                                                              1.0 / static_cast<double>(edits.size()), gradients);
+  const TransformBatch graphs = net_.batch(inputs);
+  const double ready = seconds_now();
+  double middle = ready;
+  const double loss = reference::transform_loss_and_gradients(
+      net_, graphs, edits, 1.0 / static_cast<double>(edits.size()), gradients, [&] { middle = seconds_now(); });
   for (std::size_t i = 0; i < gradients.size(); ++i) parameters().gradients()[i] += gradients[i];
+  phases.data += ready - start;
+  phases.forward += middle - ready;
+  phases.backward += seconds_now() - middle;
   return loss;
 }
 

@@ -39,7 +39,7 @@ class SimplifyObjective : public Objective {
     std::vector<std::uint32_t> edits;
   };
   std::vector<std::size_t> batch_members(std::uint64_t batch);
-  double accumulate_reference(std::span<const std::size_t> members);
+  double accumulate_reference(std::span<const std::size_t> members, PhaseSeconds& phases);
 
   SimplifyTaskOptions options_;
   std::uint64_t seed_;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/arrays.hpp"
+#include "base/clock.hpp"
 #include "espalier/error.hpp"
 #include "espalier/fields.hpp"
 #include "espalier/message_passing.hpp"
@@ -28,7 +30,25 @@ Embedding::Embedding(Parameters& p, const std::string& name, std::size_t rows, s
   offset_ = p.tensors()[tensor_].offset;
 }
 
+void Embedding::check_own(const Parameters& p) const {
+  if (tensor_ >= p.tensors().size() || p.tensors()[tensor_].offset != offset_ ||
+      p.tensors()[tensor_].size != rows_ * features_)
+    fail("embedding", fmt::format("{} parameters", p.num_parameters()), "the Parameters it was made in");
+}
+
+void Embedding::freeze(Parameters& p, bool on) const {
+  check_own(p);
+  p.freeze(tensor_, on);
+}
+
+bool Embedding::frozen(const Parameters& p) const {
+  check_own(p);
+  return p.tensors()[tensor_].frozen;
+}
+
 void Embedding::initialize(Parameters& p, std::uint64_t seed) const {
+  check_own(p);
+  p.changed();
   const Random random(seed, Purpose::kInit);
   for (std::size_t i = offset_; i < offset_ + rows_ * features_; ++i) p.values()[i] = random.normal(i);
 }
@@ -46,7 +66,9 @@ void Embedding::check(std::size_t parameters, std::span<const std::uint32_t> sym
 
 void Embedding::lookup(const Parameters& p, std::span<const std::uint32_t> symbols, std::span<float> out,
                        const ThreadPool& pool) const {
+  check_own(p);
   check(p.num_parameters(), symbols, out.size());
+  refuse_overlap("embedding", out, {p.values()});
   const float* table = p.values().data() + offset_;
   pool.for_chunks(symbols.size(), 256, 0.1 * static_cast<double>(features_), [&](Chunk c) {
     for (std::size_t i = c.begin; i < c.end; ++i)
@@ -56,7 +78,9 @@ void Embedding::lookup(const Parameters& p, std::span<const std::uint32_t> symbo
 
 void Embedding::backward(const Parameters& p, std::span<const std::uint32_t> symbols, std::span<const float> dout,
                          std::span<float> gradients, const ThreadPool& pool) const {
+  check_own(p);
   check(gradients.size(), symbols, dout.size());
+  refuse_overlap("embedding", gradients, {dout, p.values()});
   if (frozen(p) || symbols.empty()) return;
   // Places sorted by symbol: each row has one owner.
   std::vector<std::uint32_t> starts(rows_ + 1), places(symbols.size());
@@ -75,15 +99,18 @@ void Embedding::backward(const Parameters& p, std::span<const std::uint32_t> sym
 }
 
 void Embedding::zero_grad(Parameters& p, const ThreadPool& pool) const {
+  check_own(p);
   float* g = p.gradients().data() + offset_;
   pool.for_chunks(rows_ * features_, kFlatChunk, 0.1, [&](Chunk c) { std::fill(g + c.begin, g + c.end, 0.0f); });
 }
 
 void Embedding::step(Parameters& p, float lr, const ThreadPool& pool) const {
+  check_own(p);
   sgd_step(p, offset_, offset_ + rows_ * features_, lr, pool);
 }
 
 std::uint32_t Embedding::row_of_code_point(std::uint32_t x, std::size_t rows) {
+  if (rows == 0 || rows > (std::size_t{1} << 32)) fail("embedding", fmt::format("{} rows", rows), "1 to 2^32");
   x ^= x >> 16;
   x *= 0x85ebca6b;
   x ^= x >> 13;
@@ -96,6 +123,12 @@ Vocabulary::Vocabulary(std::vector<std::string> labels) : labels_(std::move(labe
   for (std::size_t i = 0; i < labels_.size(); ++i)
     if (!numbers_.emplace(labels_[i], static_cast<std::uint32_t>(i)).second)
       fail("vocabulary", fmt::format("\"{}\" twice", labels_[i]), "every label once");
+}
+
+const std::string& Vocabulary::label(std::size_t number) const {
+  if (number >= labels_.size())
+    fail("vocabulary", fmt::format("label {}", number), fmt::format("one of {}", labels_.size()));
+  return labels_[number];
 }
 
 std::uint32_t Vocabulary::number(const std::string& label) const {
@@ -172,6 +205,7 @@ TransformBatch GraphTransformNet::batch(std::span<const NumberedGraph* const> gr
   std::vector<std::uint32_t> symbols, first_node{0};
   std::vector<std::vector<Edge>> edges(edge_labels_.size());
   for (const NumberedGraph* g : graphs) {
+    if (!g) fail("graph batch", "a pointer to no graph", "graphs");
     const std::uint32_t base = first_node.back();
     const std::size_t nodes = g->symbols.size();
     symbols.insert(symbols.end(), g->symbols.begin(), g->symbols.end());
@@ -242,6 +276,7 @@ std::vector<std::uint32_t> GraphTransformNet::predict_edits(const TransformBatch
 double GraphTransformNet::softmax(std::span<const std::uint32_t> edits, double scale, TransformState& s,
                                   bool gradients) const {
   const std::size_t n = num_edits_;
+  if (!std::isfinite(scale)) fail("transform loss", fmt::format("a scale of {}", scale), "a finite number");
   if (edits.size() * n != s.logits.size())
     fail("transform loss", fmt::format("{} edits", edits.size()), fmt::format("{}", s.logits.size() / n));
   double loss = 0;
@@ -276,8 +311,11 @@ double GraphTransformNet::loss_and_gradients(const TransformBatch& batch, std::s
   if (gradients.size() != parameters_.num_parameters())
     fail("transform loss", fmt::format("room for {} gradients", gradients.size()),
          fmt::format("{}", parameters_.num_parameters()));
+  refuse_overlap("transform loss", gradients, {parameters_.values()});
+  const double start = seconds_now();
   head(batch, s, pool);
   const double loss = softmax(edits, scale, s, true);
+  const double middle = seconds_now();
   const std::size_t nodes = batch.symbols.size(), n = num_edits_, features = options_.features;
   const float* h = s.hidden.back().data();
   for (std::size_t begin = 0; begin < nodes; begin += kHeadRows) {
@@ -303,6 +341,8 @@ double GraphTransformNet::loss_and_gradients(const TransformBatch& batch, std::s
     });
   }
   embedding_.backward(parameters_, batch.symbols, s.dh, gradients, pool);
+  s.forward_seconds = middle - start;
+  s.backward_seconds = seconds_now() - middle;
   return loss;
 }
 

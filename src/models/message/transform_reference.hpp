@@ -13,10 +13,11 @@
 namespace espalier::reference {
 
 // The cross-entropy over nodes, summed and times `scale`; its gradients are added to `gradients`, laid out as the
-// network's parameters.
-template <class T>
+// network's parameters. after_forward() is called between the two halves, for who measures them.
+template <class T, class AfterForward>
 double transform_loss_and_gradients(const GraphTransformNet& net, const TransformBatch& batch,
-                                    std::span<const std::uint32_t> edits, double scale, std::vector<T>& gradients) {
+                                    std::span<const std::uint32_t> edits, double scale, std::vector<T>& gradients,
+                                    AfterForward&& after_forward) {
   const std::size_t nodes = batch.symbols.size(), features = net.options().features, n = net.num_edits();
   const auto& tensors = net.parameters().tensors();
   const auto values = net.parameters().values();
@@ -45,7 +46,7 @@ double transform_loss_and_gradients(const GraphTransformNet& net, const Transfor
   }
 
   double loss = 0;
-  std::vector<T> dh(nodes * features);
+  std::vector<T> dlogits(nodes * n), dh(nodes * features);
   for (std::size_t v = 0; v < nodes; ++v) {
     const T* h = &hidden.back()[v * features];
     std::vector<T> logits(n);
@@ -57,8 +58,15 @@ double transform_loss_and_gradients(const GraphTransformNet& net, const Transfor
     T sum = 0;
     for (const T x : logits) sum += std::exp(x - most);
     loss += std::log(double(sum)) + double(most) - double(logits[edits[v]]);
+    for (std::size_t e = 0; e < n; ++e)
+      dlogits[v * n + e] = T(scale) * (std::exp(logits[e] - most) / sum - (e == edits[v] ? T(1) : T(0)));
+  }
+  after_forward();
+
+  for (std::size_t v = 0; v < nodes; ++v) {
+    const T* h = &hidden.back()[v * features];
     for (std::size_t e = 0; e < n; ++e) {
-      const T d = T(scale) * (std::exp(logits[e] - most) / sum - (e == edits[v] ? T(1) : T(0)));
+      const T d = dlogits[v * n + e];
       gradients[head_bias + e] += d;
       for (std::size_t f = 0; f < features; ++f) {
         gradients[head + f * n + e] += d * h[f];

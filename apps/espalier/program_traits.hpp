@@ -1,0 +1,26 @@
+// What must be the same on all ranks for the same bits, and who has something else.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "espalier/ranks.hpp"
+
+namespace espalier::app {
+
+struct Trait {
+  const char* what;
+  std::string value;  // as words for whoever reads that it is not the same
+};
+
+// Of this program as it runs: its bytes and its options, the libraries that it computes with, and the kind of vector
+// instructions among `targets`, a set of hwy::SupportedTargets().
+std::vector<Trait> program_traits(std::span<char* const> options, std::int64_t targets);
+
+// On every rank one line about the first trait and the lowest rank that has another value than rank 0; empty when all
+// are alike. All ranks must call it.
+std::string unlike(Ranks& ranks, std::span<const Trait> mine);
+
+}  // namespace espalier::app

@@ -1,0 +1,79 @@
+#include "base/file_lock.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/files.hpp"
+#include "espalier/error.hpp"
+
+namespace espalier {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "this host";
+}
+
+// Locks of open file descriptions go over NFS (version 4) and do not vanish when another part of the process closes the
+// file; where a system has none, those of processes.
+int try_lock(int descriptor) {
+  struct flock whole = {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+#ifdef F_OFD_SETLK
+  if (::fcntl(descriptor, F_OFD_SETLK, &whole) == 0) return 0;
+  if (errno != EINVAL) return errno;
+#endif
+  return ::fcntl(descriptor, F_SETLK, &whole) == 0 ? 0 : errno;
+}
+
+// Not when its owner has removed it between our opening and our locking it.
+bool still_there(int descriptor, const std::string& path) {
+  struct stat ours = {}, there = {};
+  return ::fstat(descriptor, &ours) == 0 && ::stat(path.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
+         ours.st_dev == there.st_dev;
+}
+
+}  // namespace
+
+FileLock::FileLock(const std::string& path, const std::string& what, const std::string& doing, After after)
+    : path_(path), after_(after) {
+  int error = 0;
+  do {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    if (descriptor_ < 0) fail_errno("lock", path, errno);
+    error = try_lock(descriptor_);
+  } while (error == 0 && !still_there(descriptor_, path));
+  if (error == 0) {
+    const std::string owner = fmt::format("process {} on {}\n", ::getpid(), host_name());
+    [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
+    [[maybe_unused]] const auto written = ::pwrite(descriptor_, owner.data(), owner.size(), 0);
+    return;
+  }
+  char text[300] = {};
+  const auto length = ::pread(descriptor_, text, sizeof text - 1, 0);
+  std::string owner = length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
+  owner = owner.substr(0, owner.find('\n'));
+  ::close(descriptor_);
+  descriptor_ = -1;
+  if (error == EACCES || error == EAGAIN)
+    fail("lock", fmt::format("{}, which {} is {}", what, owner.empty() ? "another process" : owner, doing),
+         "a place that nobody else uses", "wait for it, stop it, or choose another place");
+  if (error != ENOLCK && error != EOPNOTSUPP && error != ENOSYS)  // a file system without locks: go on without
+    fail_errno("lock", path, error);
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ < 0) return;
+  if (after_ == After::kRemove) ::unlink(path_.c_str());
+  [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
+  ::close(descriptor_);
+}
+
+}  // namespace espalier

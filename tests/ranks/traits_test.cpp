@@ -1,0 +1,50 @@
+// Ranks that would not give the same bits, without mpirun.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include "program_traits.hpp"
+#include "runs/thread_ranks.hpp"
+
+namespace espalier::app {
+namespace {
+
+// What unlike() says on every one of three ranks, the last of which has other vector instructions or options.
+std::string said(std::int64_t targets, std::int64_t others, std::string option = "--same") {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  as_ranks(3, [&](Ranks& ranks) {
+    std::string same = "--same";
+    const bool last = ranks.rank() == 2;
+    char* const options[] = {last ? option.data() : same.data()};
+    const std::string line = unlike(ranks, program_traits(options, last ? others : targets));
+    const std::lock_guard lock(mutex);
+    lines.push_back(line);
+  });
+  EXPECT_EQ(lines[1], lines[0]);
+  EXPECT_EQ(lines[2], lines[0]);
+  return lines[0];
+}
+
+TEST(RanksTraits, VectorsOfAnyWidthAreAlike) { EXPECT_EQ(said(HWY_AVX2, HWY_AVX3), ""); }
+
+TEST(RanksTraits, VectorsWithoutFusedMultiplyAddAreRefused) {
+  const std::string line = said(HWY_AVX2 | HWY_SSE4, HWY_SSE4);
+  EXPECT_NE(line.find("vector instructions on rank 2 (host2): no fused multiply-add"), std::string::npos) << line;
+}
+
+TEST(RanksTraits, OtherOptionsAreRefused) {
+  const std::string line = said(HWY_AVX2, HWY_AVX2, "--other");
+  EXPECT_NE(line.find("its options on rank 2 (host2): --other, expected what rank 0 (host0) has: --same"),
+            std::string::npos)
+      << line;
+}
+
+// Linked as a library of the system, and so another one elsewhere.
+TEST(RanksTraits, TheMathematicalLibraryIsOne) {
+  const std::vector<Trait> traits = program_traits({}, HWY_AVX2);
+  ASSERT_STREQ(traits[2].what, "libraries");
+  EXPECT_NE(traits[2].value.find("libm.so"), std::string::npos) << traits[2].value;
+}
+
+}  // namespace
+}  // namespace espalier::app

@@ -1,0 +1,183 @@
+// What a loaded model can do for those who have the public headers alone, and no task.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "espalier/dag_nn.hpp"
+#include "espalier/error.hpp"
+#include "espalier/lattice_model.hpp"
+#include "espalier/message_passing.hpp"
+#include "espalier/run.hpp"
+#include "temp_folder.hpp"
+
+namespace espalier {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string old_file(const std::string& name) { return ESPALIER_SOURCE_DIR "/tests/data/old/" + name; }
+
+template <class Wanted>
+std::unique_ptr<Wanted> loaded(const std::string& name) {
+  return load_model_as<Wanted>(old_file(name));
+}
+
+TEST(LoadedModel, AnAutomatonRunsAsItsCircuitDoes) {
+  const auto model = loaded<LatticeModel>("board");
+  const auto [height, width, steps] = model->view();
+  const auto stepper = make_stepper(*model, model->start(height, width, 3), run_options(*model));
+  stepper->advance(steps, ThreadPool(2));
+  Board board = board_of(model->start(height, width, 3));
+  Simulator(model->raw_cell(), height, width, run_options(*model)).run(board, steps);
+  EXPECT_EQ(board_of(stepper->state()).hash(), board.hash());
+  EXPECT_EQ(stepper->state().channels, model->channels());
+}
+
+TEST(LoadedModel, ARefinedOneHasNoSoftGates) {
+  const auto model = loaded<LatticeModel>("board");
+  const auto refined = model->refined(prove_cell(*model).netlist());
+  EXPECT_EQ(model_file(*model).meta("format"), "espalier model 2");
+  EXPECT_EQ(model_file(*refined).meta("format"), "espalier model 3");
+  EXPECT_THROW(make_stepper(*refined, refined->start(8, 8, 1), run_options(*refined), true), Error);
+  const TempFolder folder;
+  save_model(folder / "refined.safetensors", *refined, {{"config", R"({"task": "checkerboard-small"})"}});
+  EXPECT_EQ(load_model_as<LatticeModel>(folder / "refined.safetensors")->raw_cell(), refined->raw_cell());
+  save_model(folder / "alone.safetensors", *refined);
+  EXPECT_EQ(load_circuit(folder / "alone.safetensors").netlist.name, "checkerboard-small");  // it keeps its task
+}
+
+TEST(LoadedModel, AnAutomatonIsPutThroughItsTrials) {
+  const std::vector<Trial> trials = run_trials(*loaded<LatticeModel>("life"));
+  ASSERT_FALSE(trials.empty());
+  EXPECT_EQ(trials[0].name, "validation");
+  EXPECT_EQ(trials[0].score, 0.7265625);
+}
+
+TEST(LoadedModel, ItsCellComesAsTrainedSimplifiedOrAcrossStepsEachWithWhatIsProved) {
+  const auto model = loaded<LatticeModel>("board");
+  const ProvedCircuit raw = prove_cell(*model, {.form = CellForm::kAsTrained});
+  EXPECT_EQ(raw.netlist(), model->raw_cell());
+  EXPECT_EQ(raw.netlist().name, "checkerboard-small");  // the task in its file
+  EXPECT_THAT(raw.proof(), HasSubstr("nothing proved"));
+  const ProvedCircuit small = prove_cell(*model);
+  EXPECT_EQ(verify(raw.netlist(), small.netlist()).verdict, VerifyReport::Verdict::kEqual);
+  EXPECT_THAT(small.proof(), HasSubstr("equal: 4 of 4 outputs proved"));
+  EXPECT_TRUE(small.kept_channels().empty());
+  const ProvedCircuit across = prove_cell(*model, {.form = CellForm::kAcrossSteps});
+  EXPECT_EQ(across.netlist(), across_steps(*model, small.netlist(), false).cell);
+  EXPECT_EQ(across.netlist().outputs.size(), across.kept_channels().size());
+  EXPECT_THAT(across.proof(), HasSubstr("equal: 4 of 4 outputs proved"));  // the whole way from what was trained
+  EXPECT_THAT(across.proof(), HasSubstr("of 4 channels"));
+}
+
+TEST(LoadedModel, AnExportHasTheBoardOfWhatWasLearned) {
+  const auto model = loaded<LatticeModel>("pattern");  // 3 x 3, from a cell in the middle
+  for (const CellForm form : {CellForm::kSimplified, CellForm::kAcrossSteps}) {
+    const ProvedCircuit circuit = prove_cell(*model, {.form = form});
+    const ExportOptions options = export_options(*model, circuit);
+    EXPECT_EQ(options.height, 3);
+    EXPECT_EQ(options.periodic, model->periodic());
+    ASSERT_TRUE(options.start);
+    EXPECT_TRUE(options.start->get(1, 1, 0));
+    EXPECT_EQ(export_circuit(circuit, options).size(), 2u);  // which refuses a start of other channels
+  }
+}
+
+TEST(LoadedModel, ClaimsAboutItsBoardsAreDecided) {
+  const auto model = loaded<LatticeModel>("life");  // which has not learned it well
+  const BoardProof proof = prove(*model, {.kind = ModelClaim::Kind::kEquals});
+  EXPECT_EQ(proof.verdict, BoardProof::Verdict::kRefuted);
+  const auto [content, property] = export_board(*loaded<LatticeModel>("pattern"), {.from_start = true});
+  EXPECT_TRUE(content.starts_with("aag "));
+  EXPECT_THAT(property, HasSubstr("3 x 3 board"));
+}
+
+TEST(LoadedModel, CircuitsAreLoadedFromModelsRunsAndNetlistsAlike) {
+  const LoadedCircuit folder = load_circuit(old_file("board"));
+  ASSERT_TRUE(folder.model);
+  EXPECT_EQ(load_circuit(old_file("board/model.safetensors")).netlist, folder.netlist);
+  const TempFolder temporary;
+  const auto files = export_circuit(prove_cell(*folder.model, {.form = CellForm::kAsTrained}),
+                                    {.format = CircuitFormat::kJson, .file = temporary / "cell"});
+  std::ofstream(files[0].path) << files[0].content;
+  EXPECT_EQ(load_circuit(files[0].path).netlist, folder.netlist);
+  EXPECT_FALSE(load_circuit(files[0].path).model);
+  EXPECT_THROW(load_circuit(old_file("table")), Error);
+  EXPECT_THROW(load_model(files[0].path), Error);
+}
+
+TEST(LoadedModel, ATablePredictsAndIsJudged) {
+  const auto model = loaded<TableModel>("table");
+  std::ostringstream text;
+  text << std::ifstream(old_file("table/rows.csv")).rdbuf();
+  const CsvTable table = parse_csv(text.str(), "rows");
+  const std::vector<double> said = model->predict(table, ThreadPool(2));
+  ASSERT_EQ(model->classes().size(), 2u);
+  ASSERT_EQ(said.size(), 2 * table.rows.size());
+  EXPECT_NEAR(said[0], 0.8090, 5e-5);
+  EXPECT_NEAR(said[0] + said[1], 1, 1e-12);
+  const std::size_t column = table.column(model->target());
+  std::size_t right = 0;
+  for (std::size_t r = 0; r < table.rows.size(); ++r)
+    right += table.rows[r][column] == model->classes()[said[2 * r] < said[2 * r + 1]];
+  EXPECT_DOUBLE_EQ(model->evaluate(table).score, static_cast<double>(right) / static_cast<double>(table.rows.size()));
+  EXPECT_THROW(model->evaluate(CsvTable{table.header, {}, {}}), Error);
+}
+
+TEST(LoadedModel, ARewriterRewritesAndKnowsWhatIsExact) {
+  const auto model = loaded<RewriteModel>("simplify");
+  const auto [passes, settled, dot] = model->rewrite("(- x (* 0 z))", 10);
+  EXPECT_THAT(passes, ElementsAre("(- x (* 0 z))", "(- x 0)", "x"));
+  EXPECT_TRUE(settled);
+  EXPECT_THAT(dot, HasSubstr("digraph"));
+  EXPECT_EQ(model->exact("(- x (* 0 z))"), "x");
+}
+
+TEST(LoadedModel, AnotherKindIsRefusedByName) {
+  try {
+    loaded<LatticeModel>("table");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a table network, expected a logic automaton"));
+  }
+}
+
+// A listener can show what a run has learned so far.
+TEST(LoadedModel, ASnapshotIsAModelLikeAnyOther) {
+  espalier::Run run =
+      espalier::Run::create(configure("checkerboard-small", {{"train-steps", "3"}, {"refine", "0"}}), {});
+  int boards = 0;
+  run.listen([&](const RunEvent& event) {
+    if (event.kind == RunEvent::Kind::kSeedStarted) run.control().snapshot();
+    const auto* model = dynamic_cast<const LatticeModel*>(event.snapshot.get());
+    if (!model) return;
+    for (const bool soft : {false, true}) {
+      const auto stepper = make_stepper(*model, model->start(8, 8, 1), run_options(*model), soft);
+      stepper->advance(2, ThreadPool(1));
+      boards += stepper->state().width == 8;
+    }
+  });
+  ThreadPool pool(2);
+  run.train(pool);
+  EXPECT_EQ(boards, 2);
+}
+
+// What an automaton of one's own learned from examples makes a model, too.
+TEST(LoadedModel, ExamplesOfOnesOwnMakeAModelThatIsSavedAndJudged) {
+  const Automaton automaton({.channels = 1, .kernels = 4, .perceive = {8, 4, 2}, .update = {16, 8, 4, 2, 1}}, 1);
+  Parameters parameters;
+  automaton.add_parameters(parameters, 5);
+  const BoardPairs pairs{"nothing", 2, 3, 3, 1, 1, std::vector<std::uint8_t>(18), std::vector<std::uint8_t>(18)};
+  const LatticeModel model(automaton, {.batch = 1, .height = 3, .width = 3, .steps = 2}, pairs, parameters.values(), 1);
+  const TempFolder folder;
+  save_model(folder / "own.safetensors", model);
+  const auto again = load_model_as<LatticeModel>(folder / "own.safetensors");
+  EXPECT_EQ(again->learned(), model.learned());
+  EXPECT_EQ(run_trials(*again)[0].score, run_trials(model)[0].score);
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,133 @@
+// What ranks are built on, without mpirun: shares, sums of slots, agreement, bands of boards, and weights that differ.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/rank_bytes.hpp"
+#include "espalier/error.hpp"
+#include "espalier/parameters.hpp"
+#include "espalier/random.hpp"
+#include "espalier/run.hpp"
+#include "espalier/simulator.hpp"
+#include "runs/thread_ranks.hpp"
+
+namespace espalier {
+namespace {
+
+TEST(RankShares, CoverEveryItemOnceInWholeUnits) {
+  for (std::size_t items = 0; items < 40; ++items)
+    for (const std::size_t unit : {1, 2, 8})
+      for (int size = 1; size < 10; ++size) {
+        std::size_t at = 0;
+        for (int r = 0; r < size; ++r) {
+          const RankShare share = share_of(items, unit, r, size);
+          EXPECT_EQ(share.begin, at);
+          EXPECT_TRUE(share.begin % unit == 0 || share.begin == items);
+          at = share.end;
+        }
+        EXPECT_EQ(at, items);
+      }
+}
+
+// Signed zeros, huge and tiny numbers: any other order or association would show.
+TEST(RankSlots, TheTotalIsTheOneOfASingleProcessToTheBit) {
+  constexpr std::size_t kFloats = 300;
+  for (const std::size_t count : {2, 3, 5, 8, 11, 16, 24, 32})
+    for (const std::size_t unit : {1, 2, 4}) {
+      const auto fill = [&](GradientSlots& slots, std::size_t begin, std::size_t end) {
+        const Random random(7, Purpose::kData, static_cast<std::uint32_t>(count));
+        for (std::size_t s = begin; s < end; ++s)
+          for (std::size_t i = 0; i < kFloats; ++i) {
+            const std::uint64_t key = s * kFloats + i;
+            const float x = random.normal(2 * key) * std::exp(5 * random.normal(2 * key + 1));
+            slots.slot(s)[i] = i % 7 == 0 ? -0.0f : i % 5 == 0 ? 0.0f : x;
+          }
+      };
+      GradientSlots all(count, kFloats);
+      fill(all, 0, count);
+      std::vector<float> wanted(kFloats, 0.5f);
+      all.add_to(wanted);
+      for (const int size : {2, 3, 4, 7, 8})
+        as_ranks(size, [&](Ranks& ranks) {
+          ThreadPool pool(1);
+          pool.join(&ranks);
+          GradientSlots slots(count, kFloats);
+          const GradientSlots::Own own = slots.own(pool, unit);
+          fill(slots, own.begin, own.end);
+          std::vector<float> total(kFloats, 0.5f);
+          slots.add_shared(total, own, pool);
+          EXPECT_EQ(std::memcmp(total.data(), wanted.data(), kFloats * sizeof(float)), 0)
+              << count << " slots in " << unit << "s over " << size << " ranks";
+        });
+    }
+}
+
+TEST(RankAgreement, TheOneThatDiffersFromMostIsNamed) {
+  as_ranks(4, [](Ranks& ranks) {
+    ranks.check_same("data", "equal");
+    try {
+      ranks.check_same("data", ranks.rank() == 0 ? "other" : "equal");
+      ADD_FAILURE() << "no error on rank " << ranks.rank();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("other data on rank 0 (host0)"), std::string::npos) << error.what();
+    }
+    EXPECT_TRUE(ranks.any(ranks.rank() == 3));
+    EXPECT_FALSE(ranks.any(false));
+  });
+}
+
+// As if memory were broken: a rank that learns faster has other weights after the first step.
+TEST(RankAgreement, WeightsThatDifferStopTheRunAndNameStepRankAndHost) {
+  as_ranks(3, [](Ranks& ranks) {
+    RunOptions options;
+    options.ranks = &ranks;
+    options.check_ranks = true;
+    espalier::Run run = espalier::Run::create(
+        configure("checkerboard-small",
+                  {{"seeds", "1"}, {"train-steps", "3"}, {"lr", ranks.rank() == 2 ? "0.5" : "0.01"}}),
+        options);
+    ThreadPool pool(1);
+    try {
+      run.train(pool);
+      ADD_FAILURE() << "no error on rank " << ranks.rank();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("weights after step 1"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("rank 2 (host2)"), std::string::npos) << error.what();
+    }
+  });
+}
+
+TEST(RankBands, AreTheBoardOfOneProcess) {
+  Netlist cell;  // of two channels, with every neighbour in it
+  for (int p = 0; p < 18; ++p) cell.add_input("p" + std::to_string(p));
+  auto all = cell.add_gate(Gate::kXor, 0, 1);
+  for (int p = 2; p < 18; ++p) all = cell.add_gate(p % 3 ? Gate::kXor : Gate::kOr, all, static_cast<std::uint32_t>(p));
+  cell.add_output("a", all);
+  cell.add_output("b", cell.add_gate(Gate::kAnd, 1, 16));
+  for (const bool periodic : {true, false})
+    for (const double rate : {1.0, 0.7}) {
+      SimulatorOptions options;
+      options.periodic = periodic;
+      options.fire_rate = rate;
+      options.random_reset = 4;
+      options.dead = {{8, 30, 9, 50, 2, 6}};
+      Board whole(23, 130, 2);
+      whole.randomize(5);
+      Simulator(cell, 23, 130, options).run(whole, 12);
+      for (const int size : {2, 3, 8})
+        as_ranks(size, [&](Ranks& ranks) {
+          SimulatorOptions own = options;
+          own.ranks = &ranks;
+          Simulator simulator(cell, 23, 130, own);
+          Board band(simulator.rows(), 130, 2);
+          band.randomize(5, simulator.first_row(), 23);
+          simulator.run(band, 12);
+          for (int c = 0; c < 2; ++c)
+            for (std::size_t y = 0; y < band.height(); ++y)
+              EXPECT_TRUE(std::equal(band.row(y, c), band.row(y, c) + 3, whole.row(simulator.first_row() + y, c)));
+        });
+    }
+}
+
+}  // namespace
+}  // namespace espalier
