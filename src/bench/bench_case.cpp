@@ -42,6 +42,7 @@ const BenchList& all_bench_cases() {
     add_graph_bench(list);
     add_edit_bench(list);
     add_train_bench(list);
+    add_run_bench(list);
     add_thread_bench(list);
     return list;
   }();

@@ -47,6 +47,7 @@ void add_edit_bench(BenchList& cases);
 void add_lattice_bench(BenchList& cases);
 void add_lattice_scaling_bench(BenchList& cases);
 void add_refine_bench(BenchList& cases);
+void add_run_bench(BenchList& cases);
 
 // All cases, in the order of `espalier bench --list`.
 const BenchList& all_bench_cases();

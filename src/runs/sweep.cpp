@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "base/file_lock.hpp"
 #include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "runs/run_folder.hpp"
@@ -174,6 +175,8 @@ SeedReport Sweep::trial(std::size_t combination, std::uint64_t seed, const std::
 
 std::vector<SweepRow> Sweep::run(const std::string& folder, const ThreadPool& pool,
                                  const std::function<void(std::size_t done, std::size_t solved)>& told) {
+  make_folder(folder);
+  const FileLock lock(folder + "/lock", folder, "sweeping in", FileLock::After::kRemove);
   std::vector<SweepRow> rows(configs_.size());
   for (std::size_t c = 0; c < rows.size(); ++c) {
     rows[c].settings = settings_[c];

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/file_lock.hpp"
 #include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "runs/small_runs.hpp"
@@ -104,6 +105,22 @@ TEST(Sweep, TrialsThatFailAreNotCounted) {
   EXPECT_TRUE(row.seeds[1].error);
   EXPECT_EQ(row.share().trials, 2u);
   EXPECT_NE(sweep_csv({row}).find(",failed,"), std::string::npos);
+}
+
+TEST(Sweep, AFolderHasOneSweepAtATime) {
+  const TempFolder folder;
+  make_folder(folder / "s");
+  const auto run = [&] {
+    return Sweep("checkerboard-small", kSmall, {}, 1, 1).run(folder / "s", ThreadPool(1), [](std::size_t, std::size_t) {
+    });
+  };
+  {
+    const FileLock other(folder / "s/lock", folder / "s", "sweeping in");
+    EXPECT_THROW(run(), Error);
+    EXPECT_FALSE(is_folder(folder / "s/defaults"));
+  }
+  EXPECT_EQ(run()[0].seeds.size(), 1u);
+  EXPECT_FALSE(file_exists(folder / "s/lock"));
 }
 
 }  // namespace
