@@ -108,8 +108,16 @@ StepRow time_steps(Ranks& ranks, const StepCase& c, double seconds) {
 
 int comm_bench(double seconds, bool json) {
   ProgramRanks* const ranks = program_ranks();
-  if (!ranks) throw UsageError("--comm", "got one process, expected several; hint: mpirun -n 2 espalier bench --comm");
-  Json result = {{"ranks", ranks->size()}, {"gather", Json::array()}, {"steps", Json::array()}};
+  if (!ranks)
+    throw UsageError("--comm",
+                     "got one process, expected several; hint: mpirun -n 2 --bind-to none espalier bench --comm");
+  const int cores = ThreadPool::usable_cores();
+  if (cores < ranks->size())
+    note(
+        "rank 0 may use {} of the {} cores that its threads would need, so they lose against the ranks; mpirun "
+        "--bind-to none lets it use all that there are\n",
+        cores, ranks->size());
+  Json result = {{"ranks", ranks->size()}, {"cores", cores}, {"gather", Json::array()}, {"steps", Json::array()}};
   if (!json) fmt::print("{:>14} {:>12} {:>12} {:>14}\n", "bytes per rank", "best", "median", "received");
   for (const std::size_t bytes : {8, 1024, 65536, 1048576, 16777216}) {
     const Times t = time_gather(*ranks, bytes, bytes > 100'000 ? 20 : 300);
