@@ -11,7 +11,7 @@ namespace espalier::app {
 inline constexpr int kMaxSide = 4096;         // of boards that are looked at
 inline constexpr int kMaxUnseen = 1'000'000;  // of boards that are only counted
 
-// "1,2,3"; a UsageError for anything that is no whole number.
+// "1,2,3"; a UsageError for anything that is not a whole number.
 std::vector<long> numbers(const std::string& option, const std::string& text, char separator);
 
 struct BoardSize {

@@ -8,7 +8,7 @@
 
 namespace espalier::app {
 
-// Counts as JSON: inputs, outputs, gates, constants (which are no gates), active, depth, by type.
+// Counts as JSON: inputs, outputs, gates, constants (which are not gates), active, depth, by type.
 nlohmann::json counts_json(const Netlist& netlist);
 
 // What ABC was asked for and did not do is told, and no success.

@@ -50,9 +50,7 @@ int run(const Options& o) {
   const LoadedCircuit loaded = load_circuit(o.path);
   if (o.across_steps && !loaded.model) throw UsageError("--across-steps", "got a netlist, expected a model");
   if (o.across_steps && o.raw) throw UsageError("--across-steps", "got --raw, too, expected one of them");
-  const ProvedCircuit circuit = loaded.model ? prove_cell(*loaded.model, o.cell)
-                                : o.raw      ? ProvedCircuit::as_given(loaded.netlist)
-                                             : prove_and_simplify(loaded.netlist, o.cell.simplify);
+  const ProvedCircuit circuit = prove_circuit(loaded, o.cell);
   ExportOptions options = loaded.model ? export_options(*loaded.model, circuit) : ExportOptions{};
   options.format = circuit_format(o.format);
   if (!alone) options.file = o.output;
@@ -95,7 +93,7 @@ Command export_command() {
   command.options.add("name", f->name, "name of module and functions (default: the task, or what was learned)");
   command.options.add("raw", f->raw, "every gate as trained, or as the file has it");
   command.options.append(fields_of(f->cell.simplify));
-  command.options.add("across-steps", f->across_steps, "only the channels that what is shown ever depends on");
+  command.options.add("across-steps", f->across_steps, "only the channels that a visible one ever depends on");
   command.options.add("board", f->board, "aiger: a whole board with latches, its target as the property")
       .metavar("N|HxW");
   command.options.add("steps", f->steps, "--board: after how many steps (default: as trained)", 0, 1e6);

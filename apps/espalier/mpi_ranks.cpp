@@ -147,8 +147,44 @@ class MpiRanks : public ProgramRanks {
     const std::size_t piece = std::max<std::size_t>(1, piece_ / ranks);
     for (std::size_t done = 0; done < most || done == 0; done += piece) gather_piece(all, starts, done, piece);
   }
+  std::unique_ptr<Gathering> begun(std::span<std::byte> all, std::span<const std::size_t> starts) override {
+    if (all.size() > piece_) return nullptr;
+    return std::make_unique<MpiGathering>(*this, all, starts);
+  }
 
  private:
+  // One piece on its way. How far it gets before finish() is the business of the library and of the network.
+  class MpiGathering : public Gathering {
+   public:
+    MpiGathering(MpiRanks& ranks, std::span<std::byte> all, std::span<const std::size_t> starts) : ranks_(ranks) {
+      for (std::size_t r = 0; r + 1 < starts.size(); ++r) {
+        counts_.push_back(static_cast<int>(starts[r + 1] - starts[r]));
+        places_.push_back(static_cast<int>(starts[r]));
+      }
+      request_ = ranks_.begin_piece(all.data(), counts_, places_);
+    }
+    ~MpiGathering() override { finish(); }
+    void finish() override {
+      if (request_ != MPI_REQUEST_NULL) ranks_.wait(kEverybody, [&] { return ranks_.completed(request_); });
+    }
+
+   private:
+    MpiRanks& ranks_;
+    std::vector<int> counts_, places_;  // the library reads them until the end
+    MPI_Request request_ = MPI_REQUEST_NULL;
+  };
+
+  MPI_Request begin_piece(std::byte* buffer, const std::vector<int>& counts, const std::vector<int>& places) {
+    MPI_Request request;
+    {
+      const std::lock_guard lock(mutex_);
+      MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, buffer, counts.data(), places.data(), MPI_BYTE, MPI_COMM_WORLD,
+                      &request);
+    }
+    ++gathers_;
+    return request;
+  }
+
   Message await(int from, int tag) {
     std::optional<Message> message;
     wait(from, [&] { return (message = take(from, kFirstTag + tag)).has_value() || failed_elsewhere(); });
@@ -204,13 +240,7 @@ class MpiRanks : public ProgramRanks {
     Bytes packed(whole ? 0 : total);
     std::byte* const buffer = whole ? all.data() : packed.data();
     if (!whole) std::copy_n(all.data() + starts[mine] + done, counts[mine], buffer + places[mine]);
-    MPI_Request request;
-    {
-      const std::lock_guard lock(mutex_);
-      MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, buffer, counts.data(), places.data(), MPI_BYTE, MPI_COMM_WORLD,
-                      &request);
-    }
-    ++gathers_;
+    MPI_Request request = begin_piece(buffer, counts, places);
     wait(kEverybody, [&] { return completed(request); });
     for (std::size_t r = 0; !whole && r < ranks; ++r)
       if (r != mine) std::copy_n(buffer + places[r], counts[r], all.data() + starts[r] + done);

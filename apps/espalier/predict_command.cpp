@@ -56,7 +56,8 @@ Command predict_command() {
   command.arguments = {{"model", &f->model, "what `espalier train table` made: its run's folder or model.safetensors"},
                        {"csv", &f->csv, "rows with the columns the model was trained on; - reads standard input"}};
   command.options.add("out", f->out, "write here instead of to standard output").alias("o").metavar("FILE");
-  command.options.add("id", f->id, "first copy this column; row: the number of the row, from 1").metavar("COLUMN");
+  command.options.add("id", f->id, "copy this column to the front; row: the number of the row, from 1")
+      .metavar("COLUMN");
   command.options.add("probabilities", f->probabilities, "a column for every class");
   add_threads(command.options, f->threads);
   command.keeps = f;

@@ -9,13 +9,11 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <optional>
-#include <thread>
 
 #include "base/hash.hpp"
 #include "command_line.hpp"
 #include "espalier/error.hpp"
 #include "espalier/model.hpp"
-#include "espalier/thread_pool.hpp"
 #include "program_traits.hpp"
 
 namespace espalier::app {
@@ -31,12 +29,8 @@ void silence_standard_streams() {
 }
 
 // Ranks of one machine share its cores, unless whoever started them has given each its own.
-void share_cores() {
-  const char* local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  if (!local) local = std::getenv("SLURM_NTASKS_PER_NODE");
-  const int here = local ? std::atoi(local) : 1, cores = ThreadPool::usable_cores();
-  if (here > 1 && cores >= static_cast<int>(std::thread::hardware_concurrency()))
-    ::setenv("ESPALIER_THREADS", std::to_string(std::max(1, cores / here)).c_str(), 0);
+void share_cores(Ranks& ranks) {
+  ::setenv("ESPALIER_THREADS", std::to_string(fair_threads(ranks, program_place())).c_str(), 0);
 }
 
 // A number that whoever started us left in the environment, under the first of these names that is set.
@@ -79,7 +73,7 @@ int as_rank(int argc, char** argv, int (*work)(int, char**)) {
   if (ranks->size() > 1) {
     joined = ranks.get();
     if (!ranks->first()) silence_standard_streams();
-    share_cores();
+    share_cores(*ranks);
   }
   int exit_code = kUsage;
   try {

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 #include <hwy/targets.h>
 #include <link.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -59,6 +61,30 @@ std::string unlike(Ranks& ranks, std::span<const Trait> mine) {
                        ranks.host(r), *other, ranks.host(0), all[0]);
   }
   return "";
+}
+
+Place program_place() {
+  std::ifstream boot("/proc/sys/kernel/random/boot_id");  // host names are not always different
+  Place place;
+  std::getline(boot, place.machine);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  ::sched_getaffinity(0, sizeof set, &set);
+  for (int core = 0; core < CPU_SETSIZE; ++core) place.cores += CPU_ISSET(core, &set) ? 'x' : '.';
+  return place;
+}
+
+int fair_threads(Ranks& ranks, const Place& mine) {
+  const std::vector<std::string> machines = ranks.all_gather_text(mine.machine);
+  const std::vector<std::string> cores = ranks.all_gather_text(mine.cores);
+  double share = 0;
+  for (std::size_t core = 0; core < mine.cores.size(); ++core) {
+    int users = 0;
+    for (std::size_t r = 0; r < cores.size(); ++r)
+      users += machines[r] == mine.machine && core < cores[r].size() && cores[r][core] == 'x';
+    if (mine.cores[core] == 'x') share += 1.0 / users;
+  }
+  return std::max(1, static_cast<int>(share + 1e-9));
 }
 
 }  // namespace espalier::app

@@ -23,4 +23,14 @@ std::vector<Trait> program_traits(std::span<char* const> options, std::int64_t t
 // are alike. All ranks must call it.
 std::string unlike(Ranks& ranks, std::span<const Trait> mine);
 
+// Where this program may run: a name that its machine alone has, and a letter for each of its cores, x for those that
+// are allowed.
+struct Place {
+  std::string machine, cores;
+};
+Place program_place();
+// Threads for this rank: a core that several ranks of a machine may use is divided between them. All ranks must call
+// it.
+int fair_threads(Ranks& ranks, const Place& mine);
+
 }  // namespace espalier::app

@@ -361,7 +361,7 @@ Command task_command(const Task& task) {
   command.options.add("force", own->flags.run.force, "replace a run that is in the folder");
   if (!task.published.empty())
     command.options.add("published", own->flags.published,
-                        "the settings of the publication, but for those that are given: one attempt, no search");
+                        "the settings of the publication where none are given: one attempt, no search");
   command.options.append(own->config.fields());
   command.keeps = own;
   command.over_ranks = true;

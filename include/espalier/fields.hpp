@@ -33,7 +33,7 @@ using FieldValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::
 // One member of an options struct; it holds a pointer to the member, so the struct must stay where it is.
 class Field {
  public:
-  // How a value that is no plain number, flag or text is read and written, e.g. a list of layer widths.
+  // How a value that is not a plain number, flag or text is read and written, e.g. a list of layer widths.
   struct Access {
     std::function<std::string()> get;
     std::function<void(const std::string&)> set;  // an Error for a text without meaning

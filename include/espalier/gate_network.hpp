@@ -153,7 +153,7 @@ Gate likeliest_gate(std::span<const float, kGates> logits);
 // What gates harden to. logits: [gates][16].
 struct GateCounts {
   long raw = 0;        // all
-  long constants = 0;  // of them FALSE and TRUE, which are no gates
+  long constants = 0;  // of them FALSE and TRUE, which are not gates
   long active = 0;     // neither A nor B, which are wires, nor constant
   long histogram[kGates] = {};
 };

@@ -202,6 +202,8 @@ struct LoadedCircuit {
   std::shared_ptr<const LatticeModel> model = {};  // null: a netlist from a file
 };
 LoadedCircuit load_circuit(const std::string& path);
+// prove_cell() of a model that was loaded as a circuit; a netlist has no steps to look across.
+ProvedCircuit prove_circuit(const LoadedCircuit& loaded, const CellOptions& options = {});
 
 // ---- Theorems about whole boards
 

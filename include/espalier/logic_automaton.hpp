@@ -125,6 +125,10 @@ class Rollout {
   // Sum over batch, cells and the first `loss_channels` channels of (y - target)^2 at the last step;
   // target: [batch][loss_channels][H][W]. Fixed order. Keeps the gradient for backward().
   double loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread());
+  // The same in two parts, so that over ranks the last states travel during backward(): what that needs is there after
+  // begin_loss(), and the sum is made by end_loss(), until when the target must not change.
+  void begin_loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread());
+  double end_loss(const ThreadPool& pool = calling_thread());
   // The gradients of all gates over all steps ...
   void backward(const ThreadPool& pool = calling_thread());
   // ... which this adds to dlogits: [gates][16].

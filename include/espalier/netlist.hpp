@@ -214,7 +214,7 @@ class CleanBuilder {
 struct NetlistCounts {
   std::size_t inputs = 0, outputs = 0;
   std::size_t raw = 0;          // all, as they stand
-  std::size_t constants = 0;    // of them FALSE and TRUE, which are no gates
+  std::size_t constants = 0;    // of them FALSE and TRUE, which are not gates
   std::size_t active = 0;       // neither A nor B nor constant
   std::size_t depth = 0;        // most active gates on a path from an input to an output
   std::size_t live_inputs = 0;  // inputs that a path joins to an output

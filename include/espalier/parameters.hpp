@@ -131,14 +131,15 @@ class GradientSlots {
   };
   Own own(const ThreadPool& pool, std::size_t unit = 1) const;
   void zero(const Own& own, const ThreadPool& pool = calling_thread());
-  void add_shared(std::span<float> total, const Own& own, const ThreadPool& pool = calling_thread()) const;
+  void add_shared(std::span<float> total, const Own& own, const ThreadPool& pool = calling_thread());
 
  private:
   void check_own(const Own& own) const;
   void check_total(std::span<const float> total) const;
 
   std::size_t slots_, floats_, stride_;
-  AlignedVector<float> data_;  // [slots][stride]
+  AlignedVector<float> data_;         // [slots][stride]
+  AlignedVector<float> shared_sums_;  // [nodes][floats], of add_shared()
 };
 
 }  // namespace espalier

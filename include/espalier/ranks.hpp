@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,6 +46,14 @@ class Ranks {
   // Calls that all ranks must make, in the same order and each from one thread.
   // Bytes starts[r] to starts[r + 1] of `all` are those of rank r: there before on r itself, afterwards on all.
   void all_gather(std::span<std::byte> all, std::span<const std::size_t> starts);
+  // The same while the caller works on: begun here, and `all` is there after finish(). Until then nobody touches it,
+  // and a Gathering that is given up waits for its bytes.
+  class Gathering {
+   public:
+    virtual ~Gathering() = default;
+    virtual void finish() = 0;
+  };
+  std::unique_ptr<Gathering> begin_gather(std::span<std::byte> all, std::span<const std::size_t> starts);
   // The same for parts of equal size, mine given apart; the result is by rank.
   template <class T>
   std::vector<T> all_gather(const T& mine) {
@@ -98,6 +107,8 @@ class Ranks {
  protected:
   Ranks(int rank, int size) : rank_(rank), size_(size) {}
   virtual void gather(std::span<std::byte> all, std::span<const std::size_t> starts) = 0;
+  // Null when bytes cannot travel by themselves: then gather() is called at the end.
+  virtual std::unique_ptr<Gathering> begun(std::span<std::byte>, std::span<const std::size_t>) { return nullptr; }
   void count_sent(std::size_t bytes) { bytes_sent_ += bytes; }  // messages: gathers are counted here
 
  private:

@@ -98,7 +98,7 @@ def rolled(out, single, last):
 
 
 def _axes_left(axes, key):
-    """The letters of what an index leaves; None for indexes that are no whole numbers, slices or an ellipsis."""
+    """The letters of what an index leaves; None for indexes that are not whole numbers, slices or an ellipsis."""
     if axes is None:
         return None
     key = key if isinstance(key, tuple) else (key,)

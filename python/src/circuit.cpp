@@ -97,7 +97,7 @@ ExportableCircuit read_circuit(const std::string& path) {
   nb::gil_scoped_release release;
   const LoadedCircuit loaded = load_circuit(path);
   if (!loaded.model) return {ProvedCircuit::as_given(loaded.netlist)};
-  ProvedCircuit circuit = prove_cell(*loaded.model, {.form = CellForm::kAsTrained});
+  ProvedCircuit circuit = prove_circuit(loaded, {.form = CellForm::kAsTrained});
   ExportOptions options = export_options(*loaded.model, circuit);
   return {std::move(circuit), std::move(options)};
 }

@@ -13,6 +13,24 @@ void Ranks::all_gather(std::span<std::byte> all, std::span<const std::size_t> st
   gather(all, starts);
 }
 
+std::unique_ptr<Ranks::Gathering> Ranks::begin_gather(std::span<std::byte> all, std::span<const std::size_t> starts) {
+  class AtTheEnd : public Gathering {
+   public:
+    AtTheEnd(Ranks& ranks, std::span<std::byte> all, std::span<const std::size_t> starts)
+        : ranks_(ranks), all_(all), starts_(starts.begin(), starts.end()) {}
+    void finish() override { ranks_.gather(all_, starts_); }
+
+   private:
+    Ranks& ranks_;
+    std::span<std::byte> all_;
+    std::vector<std::size_t> starts_;
+  };
+  const auto r = static_cast<std::size_t>(rank_);
+  count_sent((starts[r + 1] - starts[r]) * static_cast<std::size_t>(size_ - 1));
+  std::unique_ptr<Gathering> gathering = begun(all, starts);
+  return gathering ? std::move(gathering) : std::make_unique<AtTheEnd>(*this, all, starts);
+}
+
 void Ranks::broadcast(Bytes& bytes) {
   const std::uint64_t size = all_gather<std::uint64_t>(bytes.size()).front();
   bytes.resize(size);
@@ -51,7 +69,7 @@ void Ranks::check_same(const std::string& what, const std::string& mine) {
     if (all[static_cast<std::size_t>(r)] != *common)
       others += fmt::format("{}rank {} ({})", others.empty() ? "" : ", ", r, host(r));
   if (!others.empty())
-    fail("ranks", fmt::format("other {} on {}", what, others), fmt::format("the same on all {}", size_));
+    fail("ranks", fmt::format("a difference in the {} on {}", what, others), fmt::format("the same on all {}", size_));
 }
 
 bool Ranks::any(bool mine) {

@@ -20,7 +20,7 @@ struct RlePattern {
 };
 
 // Errors name `what` and the line. Size and rule come from the header line, which must be there; a living cell outside
-// the size, a letter that is no state or a text without the closing ! is refused. Comments are skipped, but #r names
+// the size, a letter that is not a state or a text without the closing ! is refused. Comments are skipped, but #r names
 // the rule where the header does not.
 RlePattern parse_rle(std::string_view text, std::string_view what);
 RlePattern read_rle(const std::string& path);

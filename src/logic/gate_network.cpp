@@ -225,7 +225,7 @@ SoftGates::SoftGates(const GateNetwork& first, const GateNetwork& second) : Soft
 void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
   check_logits("soft gates", logits, gates());
   if (!all_finite(logits))
-    fail("soft gates", "a logit that is no finite number", "numbers", "if training made it, lower the learning rate");
+    fail("soft gates", "a logit that is not finite", "numbers", "if training made it, lower the learning rate");
   if (!(choice.temperature > 0) || !std::isfinite(choice.temperature))
     fail("soft gates", fmt::format("a temperature of {}", choice.temperature), "a number above 0");
   if (!(choice.gumbel_scale >= 0) || !std::isfinite(choice.gumbel_scale))
@@ -285,7 +285,7 @@ std::vector<Gate> likeliest_gates(std::span<const float> logits) {
 
 GateCounts count_gates(std::span<const float> logits) {
   if (logits.size() % kGates) fail("count gates", fmt::format("{} logits", logits.size()), "sixteen per gate");
-  if (!all_finite(logits)) fail("count gates", "a logit that is no finite number", "trained logits");
+  if (!all_finite(logits)) fail("count gates", "a logit that is not finite", "trained logits");
   GateCounts counts;
   for (const Gate gate : likeliest_gates(logits)) {
     ++counts.raw;
@@ -299,7 +299,7 @@ GateCounts count_gates(std::span<const float> logits) {
 double mean_entropy(std::span<const float> logits) {
   if (logits.empty() || logits.size() % kGates)
     fail("entropy", fmt::format("{} logits", logits.size()), "sixteen per gate");
-  if (!all_finite(logits)) fail("entropy", "a logit that is no finite number", "trained logits");
+  if (!all_finite(logits)) fail("entropy", "a logit that is not finite", "trained logits");
   const auto gates = static_cast<int>(logits.size() / kGates);
   return gate_entropies(gates, logits.data()) / gates / std::numbers::ln2;
 }

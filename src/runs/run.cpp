@@ -351,7 +351,7 @@ Run Run::resume(const std::string& folder, const RunOptions& options, std::uint6
 }
 
 void Run::listen(RunListener listener) {
-  if (!listener) fail("run", "a listener that is no function", "one that takes events");
+  if (!listener) fail("run", "an empty listener", "one that takes events");
   state_->listeners.push_back(std::move(listener));
 }
 RunControl& Run::control() { return state_->control; }

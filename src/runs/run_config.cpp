@@ -44,7 +44,7 @@ Fields RunConfig::fields() {
   f.add("seeds", seeds, "seeds to train, from the first upward; the lowest that solves the task is kept", 1, 10'000);
   f.add("budget", budget,
         "work for further attempts while none has solved the task, in optimizer steps; a search counts by its mutants; "
-        "0 = one attempt, the default with fewer steps",
+        "0 = one attempt, the default with fewer training steps",
         0, 1e15);
   f.append(fields_of(train));
   f.append(options_->fields());

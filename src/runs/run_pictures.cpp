@@ -69,7 +69,7 @@ std::string loss_chart(const RunFolder& folder, const LoadedModel& best) {
                              .log_y = true});
 }
 
-// Wires are by far the most and would flatten all other bars, and constants are no gates: they are told in the title.
+// Wires are by far the most and would flatten all other bars, and constants are not gates: the title counts them.
 std::string gate_chart(const LatticeModel& model) {
   std::array<std::size_t, kGates> histogram{};
   if (model.is_refined())

@@ -290,7 +290,7 @@ void SeedServer::serve(const std::function<bool()>& own_work_done) {
       for (std::size_t r = 1; r < ranks; ++r)
         if (!gone_[r] && looked - heard[r] > ranks_.patience_seconds())
           ranks_.give_up(static_cast<int>(r),
-                         fmt::format("has not been heard of for {:.0f} s", ranks_.patience_seconds()));
+                         fmt::format("has not been heard from for {:.0f} s", ranks_.patience_seconds()));
       std::this_thread::sleep_for(std::chrono::microseconds(200));
       continue;
     }

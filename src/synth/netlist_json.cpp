@@ -73,7 +73,7 @@ Netlist import_json(std::string_view source, const std::string& file) {
   for (const Json& gate : gates) {
     const std::string place = fmt::format("gate {}", n.gates.size());
     if (!gate.is_array() || gate.size() != 3)
-      wrong(file, fmt::format("{} that is no list of three", place), "[type, a, b]");
+      wrong(file, fmt::format("{} that is not a list of three", place), "[type, a, b]");
     n.gates.push_back({static_cast<Gate>(number(gate[0], 15, file, place)), number(gate[1], kNoNet - 1, file, place),
                        number(gate[2], kNoNet - 1, file, place)});
   }

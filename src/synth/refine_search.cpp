@@ -20,8 +20,8 @@ Fields fields_of(SearchOptions& o) {
   f.add("groups", o.groups, "groups of 512 mutants in a generation", 1, 1024);
   f.add("moves", o.moves, "distinct changes of a group", 1, 511);
   f.add("company", o.company, "good mutants of a generation that are tried together", 0, 200);
-  f.add("slack", o.slack, "temperature: wrong bits more that are taken now and then", 0, 1e6);
-  f.add("room", o.room, "gates more than the best that a shrinking circuit may have", 0, 1e6);
+  f.add("slack", o.slack, "temperature: how many more wrong bits are accepted now and then", 0, 1e6);
+  f.add("room", o.room, "how many gates more than the best a shrinking circuit may have", 0, 1e6);
   f.add("gates-first", o.gates_first, "prefer fewer gates while bits are wrong, too");
   return f;
 }

@@ -15,11 +15,11 @@ namespace espalier {
 
 Fields fields_of(SimplifyOptions& o) {
   Fields f;
-  f.add("for", o.goal, "what is to be small; an XOR is one gate or three ands",
+  f.add("for", o.goal, "what to make small; an XOR is one gate or three ands",
         {kCircuitGoalNames.begin(), kCircuitGoalNames.end()})
       .alias("goal");
   f.add("sweep", o.sweep, "merge gates that are proved equal or opposite");
-  f.add("resubstitute", o.resubstitute, "rebuild gates from others wherever what they feed cannot tell");
+  f.add("resubstitute", o.resubstitute, "rebuild gates from others wherever no output can tell");
   f.add("search", o.search, "mutants to try for fewer gates; the result is proved", 0, 1e12);
   f.add("with-abc", o.with_abc, "let Berkeley ABC rewrite it too");
   return f;

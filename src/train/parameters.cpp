@@ -206,7 +206,7 @@ void GradientSlots::zero(const Own& own, const ThreadPool& pool) {
                   [&](Chunk c) { std::fill(first + c.begin, first + c.end, 0.0f); });
 }
 
-void GradientSlots::add_shared(std::span<float> total, const Own& own, const ThreadPool& pool) const {
+void GradientSlots::add_shared(std::span<float> total, const Own& own, const ThreadPool& pool) {
   check_own(own);
   if (!own.shared) return add_to(total, pool);
   check_total(total);
@@ -221,7 +221,8 @@ void GradientSlots::add_shared(std::span<float> total, const Own& own, const Thr
     append_nodes(share.begin, share.end, slots_, nodes);
     starts.push_back(nodes.size() * floats_ * sizeof(float));
   }
-  AlignedVector<float> sums(nodes.size() * floats_);  // [nodes][floats]
+  AlignedVector<float>& sums = shared_sums_;
+  sums.resize(nodes.size() * floats_);
   const double cost = 0.1 * static_cast<double>(own.end - own.begin);
   pool.for_chunks(floats_, kReduceChunk, cost, [&](Chunk c) {
     for (std::size_t n = mine; n < nodes.size() && nodes[n].end <= own.end; ++n) {

@@ -1,6 +1,7 @@
 // What a rollout refuses: sizes that do not fit, numbers that are none, calls out of order.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "espalier/error.hpp"
@@ -49,6 +50,21 @@ TEST(Rollouts, KernelsMayHaveAnOddNumberOfGates) {
   EXPECT_TRUE(parameters.has_gradients());
 }
 
+TEST_F(RolloutTest, TheLossMayEndAfterTheBackwardPass) {
+  rollout.soften(parameters.values(), {}, pool);
+  rollout.forward(boards, 1, 0, pool);
+  const double loss = rollout.loss(target, 1, pool);
+  rollout.backward(pool);
+  rollout.add_gradients(parameters.gradients(), pool);
+  const std::vector<float> gradients(parameters.gradients().begin(), parameters.gradients().end());
+  parameters.zero_grad();
+  rollout.begin_loss(target, 1, pool);
+  rollout.backward(pool);
+  EXPECT_EQ(rollout.end_loss(pool), loss);
+  rollout.add_gradients(parameters.gradients(), pool);
+  EXPECT_TRUE(std::ranges::equal(parameters.gradients(), gradients));
+}
+
 TEST_F(RolloutTest, RefusesCallsOutOfOrder) {
   EXPECT_THROW(rollout.forward(boards, 1, 0, pool), Error);
   rollout.soften(parameters.values(), {}, pool);
@@ -56,6 +72,7 @@ TEST_F(RolloutTest, RefusesCallsOutOfOrder) {
   EXPECT_THROW(rollout.loss(target, 1, pool), Error);
   rollout.forward(boards, 1, 0, pool);
   EXPECT_THROW(rollout.backward(pool), Error);
+  EXPECT_THROW(rollout.end_loss(pool), Error);
   rollout.loss(target, 1, pool);
   EXPECT_THROW(rollout.add_gradients(parameters.gradients(), pool), Error);
   EXPECT_THROW(rollout.initial_gradient(), Error);

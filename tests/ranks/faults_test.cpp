@@ -272,7 +272,7 @@ TEST(RanksFaults, RanksWithOtherDataAreRefused) {
                          "2",     "--seeds", seeds,   "--quiet",   "--force",  "--out", one / "run"};
     const Ended e = in_folders(task, one.path(), two.path());
     EXPECT_NE(e.exit_code, 0);
-    EXPECT_NE(e.err.find("other input files on rank 1"), std::string::npos) << e.err;
+    EXPECT_NE(e.err.find("a difference in the input files on rank 1"), std::string::npos) << e.err;
   }
 }
 
@@ -284,13 +284,13 @@ TEST(RanksFaults, RanksWithOtherModelsOrStartsAreRefused) {
   for (const Arguments& command : {Arguments{"eval", "model"}, {"run", "model", "--json", "--quiet"}}) {
     const Ended e = in_folders(command, one.path(), two.path());
     EXPECT_NE(e.exit_code, 0) << command[0];
-    EXPECT_NE(e.err.find("other model on rank 1"), std::string::npos) << e.err;
+    EXPECT_NE(e.err.find("a difference in the model on rank 1"), std::string::npos) << e.err;
   }
   std::ofstream(one / "start.txt") << "#.\n.#\n";
   std::ofstream(two / "start.txt") << "##\n.#\n";
   const Ended e =
       in_folders({"run", one / "model", "--start", "start.txt", "--json", "--quiet"}, one.path(), two.path());
-  EXPECT_NE(e.err.find("other start on rank 1"), std::string::npos) << e.err;
+  EXPECT_NE(e.err.find("a difference in the start on rank 1"), std::string::npos) << e.err;
 }
 
 }  // namespace

@@ -91,6 +91,7 @@ TEST(RanksFigures, TheBenchOfRanksEndsInTheSameWeights) {
   const Ended e = run({"bench", "--comm", "--seconds", "0.1", "--json"}, ranks(2));
   ASSERT_EQ(e.exit_code, 0) << e.err;
   const auto j = e.json();
+  EXPECT_EQ(count_of(e.err, "--bind-to none"), j.at("cores").get<int>() < 2 ? 1u : 0u) << e.err;
   EXPECT_EQ(j.at("gather").size(), 5u);
   ASSERT_EQ(j.at("steps").size(), 2u);
   EXPECT_EQ(j.at("steps")[0].at("bytes_sent"), 56832);

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <algorithm>
+
 #include "program_traits.hpp"
 #include "runs/thread_ranks.hpp"
 
@@ -44,6 +46,34 @@ TEST(RanksTraits, TheMathematicalLibraryIsOne) {
   const std::vector<Trait> traits = program_traits({}, HWY_AVX2);
   ASSERT_STREQ(traits[2].what, "libraries");
   EXPECT_NE(traits[2].value.find("libm.so"), std::string::npos) << traits[2].value;
+}
+
+// Threads of every rank, by rank.
+std::vector<int> threads_of(const std::vector<Place>& places) {
+  std::vector<int> threads(places.size());
+  as_ranks(static_cast<int>(places.size()), [&](Ranks& ranks) {
+    const auto r = static_cast<std::size_t>(ranks.rank());
+    threads[r] = fair_threads(ranks, places[r]);
+  });
+  return threads;
+}
+
+TEST(RanksThreads, CoresThatSeveralMayUseAreDivided) {
+  using Threads = std::vector<int>;
+  EXPECT_EQ(threads_of({{"a", "xxxx"}, {"a", "xxxx"}}), (Threads{2, 2})) << "not bound";
+  EXPECT_EQ(threads_of({{"a", "xx.."}, {"a", "..xx"}}), (Threads{2, 2})) << "each its own";
+  EXPECT_EQ(threads_of({{"a", "xxxx"}, {"b", "xxxx"}}), (Threads{4, 4})) << "a machine each";
+  // As mpirun binds more than two ranks: to sockets, here of four cores.
+  EXPECT_EQ(threads_of({{"a", "xxxx...."}, {"a", "....xxxx"}, {"a", "xxxx...."}, {"a", "....xxxx"}}),
+            (Threads{2, 2, 2, 2}));
+  EXPECT_EQ(threads_of({{"a", "xxx"}, {"a", "xxx"}, {"a", "xxx"}}), (Threads{1, 1, 1})) << "thirds make whole cores";
+  EXPECT_EQ(threads_of({{"a", "x"}, {"a", "x"}, {"b", "xx"}}), (Threads{1, 1, 2})) << "more ranks than cores";
+}
+
+TEST(RanksThreads, ThisProgramHasACoreAndAMachine) {
+  const Place here = program_place();
+  EXPECT_EQ(std::ranges::count(here.cores, 'x'), ThreadPool::usable_cores());
+  EXPECT_EQ(here.machine.size(), 36u) << here.machine;
 }
 
 }  // namespace

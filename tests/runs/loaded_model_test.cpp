@@ -104,7 +104,17 @@ TEST(LoadedModel, CircuitsAreLoadedFromModelsRunsAndNetlistsAlike) {
                                     {.format = CircuitFormat::kJson, .file = temporary / "cell"});
   std::ofstream(files[0].path) << files[0].content;
   EXPECT_EQ(load_circuit(files[0].path).netlist, folder.netlist);
-  EXPECT_FALSE(load_circuit(files[0].path).model);
+  const LoadedCircuit netlist = load_circuit(files[0].path);
+  EXPECT_FALSE(netlist.model);
+  for (const CellForm form : {CellForm::kAsTrained, CellForm::kSimplified, CellForm::kAcrossSteps}) {
+    const ProvedCircuit cell = prove_cell(*folder.model, {.form = form});
+    EXPECT_EQ(prove_circuit(folder, {.form = form}).netlist(), cell.netlist());
+    EXPECT_EQ(prove_circuit(folder, {.form = form}).proof(), cell.proof());
+    if (form == CellForm::kAcrossSteps)
+      EXPECT_THROW(prove_circuit(netlist, {.form = form}), Error);
+    else
+      EXPECT_EQ(prove_circuit(netlist, {.form = form}).netlist(), cell.netlist());
+  }
   EXPECT_THROW(load_circuit(old_file("table")), Error);
   EXPECT_THROW(load_model(files[0].path), Error);
 }

@@ -5,6 +5,7 @@
 
 #include "base/rank_bytes.hpp"
 #include "espalier/error.hpp"
+#include "espalier/logic_automaton.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/random.hpp"
 #include "espalier/run.hpp"
@@ -62,6 +63,58 @@ TEST(RankSlots, TheTotalIsTheOneOfASingleProcessToTheBit) {
     }
 }
 
+TEST(RankGatherings, AreThereWhenTheyAreFinishedWhateverComesBetween) {
+  as_ranks(3, [](Ranks& ranks) {
+    std::vector<int> all(3), wanted{10, 11, 12};
+    all[static_cast<std::size_t>(ranks.rank())] = 10 + ranks.rank();
+    const std::uint64_t before = ranks.bytes_sent();
+    const auto gathering =
+        ranks.begin_gather(std::as_writable_bytes(std::span(all)), share_starts(3, 1, 3, sizeof(int)));
+    EXPECT_EQ(ranks.bytes_sent() - before, 2 * sizeof(int));
+    EXPECT_EQ(ranks.all_gather(2 * ranks.rank()), (std::vector<int>{0, 2, 4}));
+    gathering->finish();
+    EXPECT_EQ(all, wanted);
+  });
+}
+
+// Whole boards of a batch over ranks, the last states travelling during the backward pass.
+TEST(RankRollouts, LossAndGradientsAreThoseOfOneProcess) {
+  const Automaton automaton({4, 2, {8, 4, 2}, {32, 16, 8, 4}, WiringKind::kUnique, Boundary::kPeriodic}, 3);
+  constexpr int kBatch = 7, kCells = 6 * 9;
+  std::vector<float> boards(kBatch * 4 * kCells), target(kBatch * 2 * kCells);
+  const Random random(5, Purpose::kData);
+  for (std::size_t i = 0; i < boards.size(); ++i) boards[i] = random.uniform(i) < 0.5f ? 0.0f : 1.0f;
+  for (std::size_t i = 0; i < target.size(); ++i) target[i] = random.uniform(1'000'000 + i);
+  struct Result {
+    double loss;
+    std::vector<float> gradients;
+    bool operator==(const Result&) const = default;
+  };
+  const auto result = [&](const ThreadPool& pool) {
+    Parameters parameters;
+    automaton.add_parameters(parameters, 2);
+    Rollout rollout(automaton, {.batch = kBatch, .height = 6, .width = 9, .steps = 5, .fire_rate = 0.7f});
+    rollout.soften(parameters.values(), {}, pool);
+    Result r;
+    for (int again = 0; again < 2; ++again) {  // one loss is begun and never ended
+      rollout.forward(boards, 1, 2, pool);
+      rollout.begin_loss(target, 2, pool);
+    }
+    rollout.backward(pool);
+    r.loss = rollout.end_loss(pool);
+    rollout.add_gradients(parameters.gradients(), pool);
+    r.gradients.assign(parameters.gradients().begin(), parameters.gradients().end());
+    return r;
+  };
+  const Result alone = result(calling_thread());
+  for (const int size : {2, 3, 8})
+    as_ranks(size, [&](Ranks& ranks) {
+      ThreadPool pool(1);
+      pool.join(&ranks);
+      EXPECT_TRUE(result(pool) == alone) << "rank " << ranks.rank() << " of " << size;
+    });
+}
+
 TEST(RankAgreement, TheOneThatDiffersFromMostIsNamed) {
   as_ranks(4, [](Ranks& ranks) {
     ranks.check_same("data", "equal");
@@ -69,7 +122,8 @@ TEST(RankAgreement, TheOneThatDiffersFromMostIsNamed) {
       ranks.check_same("data", ranks.rank() == 0 ? "other" : "equal");
       ADD_FAILURE() << "no error on rank " << ranks.rank();
     } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("other data on rank 0 (host0)"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("a difference in the data on rank 0 (host0)"), std::string::npos)
+          << error.what();
     }
     EXPECT_TRUE(ranks.any(ranks.rank() == 3));
     EXPECT_FALSE(ranks.any(false));

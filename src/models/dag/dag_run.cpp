@@ -92,7 +92,7 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
   if (batch > kMaxBatch || samples.size() != batch * inputs)
     fail("dag forward", fmt::format("{} numbers", samples.size()),
          fmt::format("{} samples x {} inputs", batch, inputs));
-  if (!all_finite(samples)) fail("dag forward", "a sample with a value that is no finite number", "numbers");
+  if (!all_finite(samples)) fail("dag forward", "a sample with a value that is not finite", "numbers");
   std::vector<float> fed_back;  // outputs that become samples, whose memory is about to be written
   if (overlap(samples, s.outputs)) {
     fed_back.assign(samples.begin(), samples.end());

@@ -100,7 +100,7 @@ SymbolWeights SymbolWeights::load(const SafetensorsFile& file) {
   const std::vector<std::int32_t> pairs = file.ints("symbols.pairs"), symbols = file.ints("symbols.symbols");
   const std::vector<float> weights = file.floats("symbols.weight"), biases = file.floats("symbols.bias");
   if (!all_finite(weights) || !all_finite(biases))
-    fail("symbol weights", "a weight or bias that is no finite number", "finite numbers");
+    fail("symbol weights", "a weight or bias that is not finite", "finite numbers");
   SymbolWeights result;
   for (std::size_t i = 0; i < weights.size() && 2 * i + 1 < pairs.size(); ++i)
     result.weights_[{static_cast<std::uint32_t>(pairs[2 * i]), static_cast<std::uint32_t>(pairs[2 * i + 1])}] = {

@@ -202,7 +202,7 @@ void TableObjective::restore_state(const SafetensorsFile& state) {
   std::vector<float> start = start_from(state);
   const std::vector<std::int32_t> events = state.ints("table.events");
   if (events.size() != 2 || events[0] < 0 || events[1] < 0)
-    fail("table state", "events that are no two counts", "how often it grew and was pruned");
+    fail("table state", "events that are not two counts", "how often it grew and was pruned");
   network_ = std::move(network);
   start_ = std::move(start);
   find_places();

@@ -152,9 +152,10 @@ double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool,
   if (options_.reference) return accumulate_reference(batch, pool, phases);
   rollout_.soften(parameters_.values(), choice_, pool);
   rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
-  const double loss = rollout_.loss(target_, goal_->loss_channels(), pool);
+  rollout_.begin_loss(target_, goal_->loss_channels(), pool);
   book(phases.forward);
   rollout_.backward(pool);
+  const double loss = rollout_.end_loss(pool);
   rollout_.add_gradients(parameters_.gradients(), pool);
   book(phases.backward);
   return loss;

@@ -35,6 +35,14 @@ ChannelOptions channel_options(const LatticeModel& model, bool from_start) {
   return options;
 }
 
+ProvedCircuit proved(const Netlist& raw, const LatticeModel* model, const CellOptions& options) {
+  if (options.form == CellForm::kAsTrained) return ProvedCircuit::as_given(raw);
+  if (options.form == CellForm::kAcrossSteps && !model) fail("circuit", "a netlist", "a model, to look across steps");
+  ProvedCircuit circuit = prove_and_simplify(raw, options.simplify);
+  if (options.form == CellForm::kSimplified) return circuit;
+  return prove_across_steps(circuit, channel_options(*model, options.from_start));
+}
+
 // Long after its start.
 Board settled_board(const LatticeModel& model, int height, int width, std::uint64_t seed) {
   Board board = start_board(model, height, width, seed);
@@ -50,10 +58,11 @@ Board settled_board(const LatticeModel& model, int height, int width, std::uint6
 }  // namespace
 
 ProvedCircuit prove_cell(const LatticeModel& model, const CellOptions& options) {
-  if (options.form == CellForm::kAsTrained) return ProvedCircuit::as_given(model.raw_cell());
-  ProvedCircuit circuit = prove_and_simplify(model.raw_cell(), options.simplify);
-  if (options.form == CellForm::kSimplified) return circuit;
-  return prove_across_steps(circuit, channel_options(model, options.from_start));
+  return proved(model.raw_cell(), &model, options);
+}
+
+ProvedCircuit prove_circuit(const LoadedCircuit& loaded, const CellOptions& options) {
+  return proved(loaded.netlist, loaded.model.get(), options);
 }
 
 ChannelReport across_steps(const LatticeModel& model, const Netlist& simplified, bool from_start) {

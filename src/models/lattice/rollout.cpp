@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/arrays.hpp"
 #include "base/rank_bytes.hpp"
@@ -97,7 +98,9 @@ struct Rollout::State {
   void need_all(const char* op) const {
     if (own.shared) fail(op, "a pass shared out over ranks", "one of this rank alone", "a pool without ranks");
   }
-  void gather_final(int loss_channels, Ranks& ranks);
+  void send_final(Ranks& ranks);  // begins to
+  void take_finals();
+  double squared_error(int first, int last, const ThreadPool& pool);
 
   void need(Stage wanted, const char* op, const char* missing) const {
     if (stage < wanted) fail(op, fmt::format("a call before {}", missing), fmt::format("{} first", missing));
@@ -133,6 +136,11 @@ struct Rollout::State {
   GradientSlots::Own own{};  // this rank's chunks, and their samples
   int first_sample = 0, last_sample = 0;
   ScratchPool<BlockScratch> scratch;
+  std::span<const float> target;  // of the loss, until it is ended
+  int loss_channels = 0;
+  double total = 0;           // the loss; over ranks that of own samples until those of others have arrived
+  std::vector<float> finals;  // last states of all samples on their way
+  std::unique_ptr<Ranks::Gathering> arriving;
   Stage stage = Stage::kNothing;
 };
 
@@ -209,24 +217,58 @@ std::vector<float> Rollout::state(int t) const {
 }
 
 // The loss is summed over all boards in one fixed order, so every rank gets the last states of all that it looks at.
-void Rollout::State::gather_final(int loss_channels, Ranks& ranks) {
+void Rollout::State::send_final(Ranks& ranks) {
   const std::size_t sample = static_cast<std::size_t>(loss_channels) * options.height * options.width;
   std::vector<std::size_t> starts;
   for (int r = 0; r < ranks.size(); ++r)
     starts.push_back(sizeof(float) * sample * sample_of(share_of(slots.count(), own.unit, r, ranks.size()).begin));
   starts.push_back(sizeof(float) * sample * geometry.batch());
-  std::vector<float> values(sample * geometry.batch());
-  float* const planes = grid(options.steps);
+  finals.resize(sample * geometry.batch());
+  const float* const planes = grid(options.steps);
   const auto plane = static_cast<std::int64_t>(geometry.plane());
   each_value(geometry, loss_channels, first_sample, last_sample,
-             [&](std::size_t i, int c, std::int32_t at) { values[i] = planes[c * plane + at]; });
-  ranks.all_gather(std::as_writable_bytes(std::span(values)), starts);
-  const auto put = [&](std::size_t i, int c, std::int32_t at) { planes[c * plane + at] = values[i]; };
+             [&](std::size_t i, int c, std::int32_t at) { finals[i] = planes[c * plane + at]; });
+  arriving = ranks.begin_gather(std::as_writable_bytes(std::span(finals)), starts);
+}
+
+void Rollout::State::take_finals() {
+  std::exchange(arriving, nullptr)->finish();
+  float* const planes = grid(options.steps);
+  const auto plane = static_cast<std::int64_t>(geometry.plane());
+  const auto put = [&](std::size_t i, int c, std::int32_t at) { planes[c * plane + at] = finals[i]; };
   each_value(geometry, loss_channels, 0, first_sample, put);
   each_value(geometry, loss_channels, last_sample, geometry.batch(), put);
 }
 
-double Rollout::loss(std::span<const float> target, int loss_channels, const ThreadPool& pool) {
+// One row of one channel of one sample at a time; rows are added in double in a fixed tree. The gradient of the last
+// state is kept for samples first to last - 1.
+double Rollout::State::squared_error(int first, int last, const ThreadPool& pool) {
+  const float* final_state = grid(options.steps);
+  const int height = options.height;
+  const auto width = static_cast<std::size_t>(options.width);
+  const std::size_t row_count = static_cast<std::size_t>(loss_channels) * height;
+  return pool.reduce(
+      row_count * static_cast<std::size_t>(last - first), 16, 2.0 * static_cast<double>(width), 0.0,
+      [&](Chunk chunk) {
+        double sum = 0;
+        for (std::size_t k = chunk.begin; k < chunk.end; ++k) {
+          const std::size_t r = row_count * static_cast<std::size_t>(first) + k;
+          const auto y = static_cast<int>(r % height);
+          const auto c = static_cast<int>(r / height % loss_channels);
+          const auto n = static_cast<int>(r / row_count);
+          const std::size_t at = c * geometry.plane() + geometry.position(n, y, 0);
+          for (std::size_t x = 0; x < width; ++x) {
+            const float error = final_state[at + x] - target[r * width + x];
+            dfinal[at + x] = 2 * error;
+            sum += static_cast<double>(error) * error;
+          }
+        }
+        return sum;
+      },
+      [](double& a, const double& b) { a += b; });
+}
+
+void Rollout::begin_loss(std::span<const float> target, int loss_channels, const ThreadPool& pool) {
   State& s = *s_;
   s.need(State::Stage::kForward, "rollout loss", "forward()");
   if (loss_channels < 1 || loss_channels > s.channels)
@@ -237,33 +279,28 @@ double Rollout::loss(std::span<const float> target, int loss_channels, const Thr
   if (!all_finite(target)) fail("rollout loss", "a target with a value that is not finite", "numbers");
   if (s.own.shared && !pool.ranks()) fail("rollout loss", "another pool than the forward pass had", "the same ranks");
   s.stage = State::Stage::kForward;
+  s.arriving.reset();
+  s.target = target;
+  s.loss_channels = loss_channels;
   std::fill(s.dfinal.begin(), s.dfinal.end(), 0.0f);
-  if (s.own.shared) s.gather_final(loss_channels, *pool.ranks());
-  const float* final_state = s.grid(s.options.steps);
-  const int height = s.options.height;
-  const std::size_t rows = static_cast<std::size_t>(s.options.batch) * loss_channels * height;
-  const auto width = static_cast<std::size_t>(s.options.width);
-  // One row of one channel of one sample at a time; rows are added in double in a fixed tree.
-  const double total = pool.reduce(
-      rows, 16, 2.0 * static_cast<double>(width), 0.0,
-      [&](Chunk chunk) {
-        double sum = 0;
-        for (std::size_t r = chunk.begin; r < chunk.end; ++r) {
-          const auto y = static_cast<int>(r % height);
-          const auto c = static_cast<int>(r / height % loss_channels);
-          const auto n = static_cast<int>(r / height / loss_channels);
-          const std::size_t at = c * s.geometry.plane() + s.geometry.position(n, y, 0);
-          for (std::size_t x = 0; x < width; ++x) {
-            const float error = final_state[at + x] - target[r * width + x];
-            s.dfinal[at + x] = 2 * error;
-            sum += static_cast<double>(error) * error;
-          }
-        }
-        return sum;
-      },
-      [](double& a, const double& b) { a += b; });
+  if (s.own.shared) s.send_final(*pool.ranks());
+  s.total = s.squared_error(s.first_sample, s.last_sample, pool);
   s.stage = State::Stage::kLoss;
-  return total;
+}
+
+double Rollout::end_loss(const ThreadPool& pool) {
+  State& s = *s_;
+  s.need(State::Stage::kLoss, "rollout loss", "begin_loss()");
+  if (s.arriving) {
+    s.take_finals();
+    s.total = s.squared_error(0, s.geometry.batch(), pool);
+  }
+  return s.total;
+}
+
+double Rollout::loss(std::span<const float> target, int loss_channels, const ThreadPool& pool) {
+  begin_loss(target, loss_channels, pool);
+  return end_loss(pool);
 }
 
 void Rollout::backward(const ThreadPool& pool) {

@@ -150,10 +150,12 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
   phases.data += together * sum.data;
   phases.forward += together * sum.forward;
   phases.backward += together * sum.backward;
-  slots_.add_shared(parameters().gradients(), own, pool);
+  std::unique_ptr<Ranks::Gathering> arriving;
   if (own.shared)
-    pool.ranks()->all_gather(std::as_writable_bytes(std::span(losses)),
-                             share_starts(kSlots, 1, pool.ranks()->size(), sizeof(double)));
+    arriving = pool.ranks()->begin_gather(std::as_writable_bytes(std::span(losses)),
+                                          share_starts(kSlots, 1, pool.ranks()->size(), sizeof(double)));
+  slots_.add_shared(parameters().gradients(), own, pool);
+  if (arriving) arriving->finish();
   book(phases.reduction);
   return std::accumulate(losses.begin(), losses.begin() + static_cast<std::ptrdiff_t>(chunks), 0.0);
 }
