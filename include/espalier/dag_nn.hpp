@@ -194,8 +194,8 @@ class DagNN {
 
   // --- Looking.
   const DagTopology& topology() const { return topology_; }
-  std::size_t num_inputs() const;
-  std::size_t num_outputs() const;
+  std::size_t num_inputs() const { return count_nodes(NodeKind::kInput); }
+  std::size_t num_outputs() const { return count_nodes(NodeKind::kOutput); }
   const DagOptions& options() const { return options_; }
   float weight(EdgeId edge) const;
   float bias(NodeId node) const;  // 0 for inputs
@@ -278,11 +278,11 @@ class DagNN {
 
  private:
   struct State;
-  float& weight_ref(EdgeId edge);
-  float& bias_ref(NodeId node);
-  // Places in the flat arrays; none for what waits for apply_edits().
-  std::optional<std::size_t> place_of_weight(EdgeId edge) const;
-  std::optional<std::size_t> place_of_bias(NodeId node) const;
+  // By the id of the edge or node. Places are those in the flat arrays; none for what waits for apply_edits().
+  float& value_ref(std::size_t tensor, std::uint32_t id);
+  std::optional<std::size_t> place_of(std::size_t tensor, std::uint32_t id) const;
+  void check_has_bias(NodeId node) const;
+  std::size_t count_nodes(NodeKind kind) const;
   std::optional<float> gradient_at(std::optional<std::size_t> place) const;
   void forget_gradient(std::optional<std::size_t> place);
   void edited();

@@ -10,6 +10,19 @@ inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// Books the time since the last booking, or since it was made, on what was done in it.
+class PhaseClock {
+ public:
+  void operator()(double& phase) {
+    const double now = seconds_now();
+    phase += now - last_;
+    last_ = now;
+  }
+
+ private:
+  double last_ = seconds_now();
+};
+
 // Largest resident set so far, in MB (10^6 bytes); 0 where the system does not tell.
 double peak_rss_mb();
 

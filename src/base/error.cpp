@@ -51,25 +51,28 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+CodePoint code_point_at(std::string_view text, std::size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const std::size_t bytes = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
+  if (bytes == 0) return {0, 0, "a stray byte"};
+  if (bytes > text.size() - at) return {0, bytes, "a truncated character"};
+  std::uint32_t value = bytes == 1 ? lead : lead & (0x7Fu >> bytes);
+  for (const char c : text.substr(at + 1, bytes - 1)) {
+    const auto next = static_cast<unsigned char>(c);
+    if (next >> 6 != 2) return {0, bytes, "a truncated character"};
+    value = value << 6 | (next & 0x3F);
+  }
+  constexpr std::uint32_t kLeast[5] = {0, 0, 0x80, 0x800, 0x10000};
+  if (value < kLeast[bytes]) return {value, bytes, "an overlong form"};
+  const bool surrogate = value >= 0xD800 && value < 0xE000;
+  return {value, bytes, surrogate || value > 0x10FFFF ? "no code point" : nullptr};
+}
+
 std::size_t find_invalid_utf8(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
-  for (std::size_t i = 0; i < text.size();) {
-    const unsigned first = byte(i);
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xC2 ? 0
-                               : first < 0xE0 ? 2
-                               : first < 0xF0 ? 3
-                               : first < 0xF5 ? 4
-                                              : 0;
-    if (length == 0 || length > text.size() - i) return i;
-    for (std::size_t k = 1; k < length; ++k)
-      if ((byte(i + k) & 0xC0) != 0x80) return i;
-    // Overlong forms, surrogates, and what lies beyond U+10FFFF.
-    const unsigned second = length > 2 ? byte(i + 1) : 0x80;
-    if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) || (first == 0xF0 && second < 0x90) ||
-        (first == 0xF4 && second >= 0x90))
-      return i;
-    i += length;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    if (point.problem) return at;
+    at += point.bytes;
   }
   return std::string_view::npos;
 }

@@ -21,10 +21,20 @@ using Json = nlohmann::json;
 static_assert(std::endian::native == std::endian::little, "tensors are stored as they lie in memory");
 
 constexpr const char *kSeal = "seal", *kOldSeal = "tensors_hash";
-constexpr DType kTypes[] = {DType::kF32, DType::kI32, DType::kI64, DType::kU8};
+constexpr struct {
+  DType type;
+  std::string_view name;
+  std::size_t size;
+} kTypes[] = {{DType::kF32, "F32", 4}, {DType::kI32, "I32", 4}, {DType::kI64, "I64", 8}, {DType::kU8, "U8", 1}};
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the original implementation
 constexpr std::size_t kMaxDimensions = 16;
 constexpr const char* kMetadataKey = "__metadata__";
+
+const auto& type_info(DType type) {
+  for (const auto& known : kTypes)
+    if (known.type == type) return known;
+  fail("dtype", fmt::format("number {}", static_cast<int>(type)), "F32, I32, I64 or U8");
+}
 
 // One tensor as announced: its bytes are [begin, end) of the data that follows the header.
 struct TensorEntry {
@@ -71,9 +81,9 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       return true;
     }
     if (place_ != Place::kTensor || key_ != "dtype") return refuse("a string");
-    for (const DType type : kTypes)
-      if (text == dtype_name(type)) {
-        entry_.type = type;
+    for (const auto& known : kTypes)
+      if (text == known.name) {
+        entry_.type = known.type;
         return true;
       }
     return refuse(fmt::format("dtype {} (known: F32, I32, I64, U8)", in_quotes(text)));
@@ -286,25 +296,8 @@ std::string keys_of(const Map& map) {
 
 }  // namespace
 
-std::size_t dtype_size(DType type) {
-  switch (type) {
-    case DType::kF32:
-    case DType::kI32: return 4;
-    case DType::kI64: return 8;
-    case DType::kU8: return 1;
-  }
-  fail("dtype", fmt::format("number {}", static_cast<int>(type)), "F32, I32, I64 or U8");
-}
-
-std::string_view dtype_name(DType type) {
-  switch (type) {
-    case DType::kF32: return "F32";
-    case DType::kI32: return "I32";
-    case DType::kI64: return "I64";
-    case DType::kU8: return "U8";
-  }
-  fail("dtype", fmt::format("number {}", static_cast<int>(type)), "F32, I32, I64 or U8");
-}
+std::size_t dtype_size(DType type) { return type_info(type).size; }
+std::string_view dtype_name(DType type) { return type_info(type).name; }
 
 void SafetensorsFile::add(const std::string& n, std::vector<std::size_t> s, std::span<const float> v) {
   add_tensor(*this, n, DType::kF32, std::move(s), v);

@@ -13,6 +13,13 @@ std::string shown(char letter);
 // Takes the next line off `text`, without its end ("\n" or "\r\n").
 std::string_view take_line(std::string_view& text);
 
+// The character that begins at byte `at` of a UTF-8 text. `problem` says what is wrong with it, or is null.
+struct CodePoint {
+  std::uint32_t value;
+  std::size_t bytes;
+  const char* problem;
+};
+CodePoint code_point_at(std::string_view text, std::size_t at);
 // The place of the first byte that is not part of valid UTF-8; npos when all are.
 std::size_t find_invalid_utf8(std::string_view text);
 

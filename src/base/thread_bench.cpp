@@ -40,10 +40,7 @@ Counts run_wavefront(const ThreadPool& pool) {
 }
 
 BenchCase count_case(const char* name, const char* unit, Counts (*run)(const ThreadPool&)) {
-  return {name, unit, kLoops, 0, 0, [run] {
-            return BenchBody{[run](const ThreadPool& pool) { run(pool); },
-                             [run](const ThreadPool& pool) { return text_of(run(pool)); }};
-          }};
+  return {name, unit, kLoops, 0, 0, [run] { return same_work(run, text_of); }};
 }
 
 }  // namespace

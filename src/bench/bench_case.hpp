@@ -20,6 +20,12 @@ struct BenchBody {
   std::function<std::string(const ThreadPool&)> result;
 };
 
+// A body that does the same each time: `work` gives a result, of which `hash` makes a text.
+template <class Work, class Hash>
+BenchBody same_work(Work work, Hash hash) {
+  return {[work](const ThreadPool& pool) { work(pool); }, [=](const ThreadPool& pool) { return hash(work(pool)); }};
+}
+
 // The plain scalar code doing the same kind of work, as a rule on a smaller problem.
 struct BenchReference {
   double work = 0;  // units of one run

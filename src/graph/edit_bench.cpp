@@ -20,6 +20,8 @@ std::shared_ptr<const Molecules> molecules(std::size_t pairs, std::uint32_t leas
   return graphs;
 }
 
+std::string hash_of(const std::vector<double>& values) { return Hasher().add(std::span<const double>(values)).hex(); }
+
 BenchBody prepare_exact(std::size_t pairs, std::uint32_t least, std::uint32_t most) {
   const auto graphs = molecules(pairs, least, most);
   const auto distances = [graphs](const ThreadPool& pool) {
@@ -29,8 +31,7 @@ BenchBody prepare_exact(std::size_t pairs, std::uint32_t least, std::uint32_t mo
     for (const EditDistanceReport& r : edit_distances(list, {}, pool)) values.push_back(r.distance);
     return values;
   };
-  return {[distances](const ThreadPool& pool) { distances(pool); },
-          [distances](const ThreadPool& pool) { return Hasher().add(std::span<const double>(distances(pool))).hex(); }};
+  return same_work(distances, hash_of);
 }
 
 BenchReference prepare_exact_reference(std::size_t pairs, std::uint32_t least, std::uint32_t most) {
@@ -47,14 +48,11 @@ BenchReference prepare_exact_reference(std::size_t pairs, std::uint32_t least, s
 
 BenchBody prepare_bounds() {
   constexpr std::uint32_t kNodes = 1000;
-  auto a = std::make_shared<LabelledGraph>(random_molecule(1, kNodes));
-  auto b = std::make_shared<LabelledGraph>(random_molecule(2, kNodes));
-  return {[a, b](const ThreadPool&) { edit_bounds(*a, *b); },
-          [a, b](const ThreadPool&) {
-            const EditDistanceReport r = edit_bounds(*a, *b);
-            const double both[] = {r.lower, r.upper};
-            return Hasher().add(std::span<const double>(both)).hex();
-          }};
+  const auto bounds = [a = random_molecule(1, kNodes), b = random_molecule(2, kNodes)](const ThreadPool&) {
+    const EditDistanceReport r = edit_bounds(a, b);
+    return std::vector<double>{r.lower, r.upper};
+  };
+  return same_work(bounds, hash_of);
 }
 
 }  // namespace

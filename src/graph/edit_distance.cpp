@@ -52,27 +52,14 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
   const auto key = [&](std::int32_t x, std::int32_t y) {
     return a.directed || x <= y ? std::pair(x, y) : std::pair(y, x);
   };
-  for (const LabelledEdge& e : b.edges)
-    edges_b[key(static_cast<std::int32_t>(e.from), static_cast<std::int32_t>(e.to))] = &e;
+  const auto node = [](std::uint32_t v) { return static_cast<std::int32_t>(v); };
+  for (const LabelledEdge& e : b.edges) edges_b[key(node(e.from), node(e.to))] = &e;
   const auto remove_edge = [&](const LabelledEdge& e) {
-    edits.push_back({EditKind::kDeleteEdge,
-                     static_cast<std::int32_t>(e.from),
-                     static_cast<std::int32_t>(e.to),
-                     -1,
-                     -1,
-                     e.label,
-                     {},
-                     costs.edge_delete});
+    edits.push_back({EditKind::kDeleteEdge, node(e.from), node(e.to), -1, -1, e.label, {}, costs.edge_delete});
   };
   const auto insert_edge = [&](const LabelledEdge& e) {
-    edits.push_back({EditKind::kInsertEdge,
-                     back[e.from],
-                     back[e.to],
-                     static_cast<std::int32_t>(e.from),
-                     static_cast<std::int32_t>(e.to),
-                     {},
-                     e.label,
-                     costs.edge_insert});
+    const std::int32_t from = node(e.from), to = node(e.to);
+    edits.push_back({EditKind::kInsertEdge, back[e.from], back[e.to], from, to, {}, e.label, costs.edge_insert});
   };
   for (const LabelledEdge& e : a.edges) {
     const std::int32_t x = mapping[e.from], y = mapping[e.to];
@@ -84,8 +71,8 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
     const LabelledEdge& other = *found->second;
     if (e.label != other.label) {
       if (costs.edge_substitute <= costs.edge_insert + costs.edge_delete) {
-        edits.push_back({EditKind::kSubstituteEdge, static_cast<std::int32_t>(e.from), static_cast<std::int32_t>(e.to),
-                         x, y, e.label, other.label, costs.edge_substitute});
+        edits.push_back(
+            {EditKind::kSubstituteEdge, node(e.from), node(e.to), x, y, e.label, other.label, costs.edge_substitute});
       } else {
         remove_edge(e);
         insert_edge(other);

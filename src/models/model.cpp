@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/files.hpp"
 #include "espalier/dag_nn.hpp"

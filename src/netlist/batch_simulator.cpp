@@ -54,13 +54,7 @@ struct BatchSimulator::Plan {
     plane_words = boards.plane_words_;
     stretch = (((height - 1) * (width + 2) + width) * block_words + 7) / 8 * 8;
     engine = nullptr;
-    const SimPlaces at = places();
-    if (options.engine == SimulatorEngine::kNative || (may_change && pays))
-      engine = make_native(program, at, options.word_bits);
-    if (!engine && options.engine == SimulatorEngine::kNative)
-      fail("simulator", fmt::format("machine code of {} bits", options.word_bits),
-           "a machine and a system that can run it", "use the interpreter");
-    if (!engine) engine = make_interpreter(program, at, options.word_bits);
+    engine = make_engine(program, places(), options.engine, options.word_bits, pays);
     engine_words = engine->scratch_bytes() / 8;
     const std::size_t total = engine_words + static_cast<std::size_t>(channels) * plane_words + lead();
     scratch = std::make_unique<ScratchPool<Scratch>>([total] { return std::make_unique<Scratch>(total); });

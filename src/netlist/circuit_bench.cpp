@@ -121,8 +121,7 @@ BenchCase judge_case(const char* name, int width) {
               BatchSimulator(*cell, {.periodic = false}).run(boards, kSteps, pool);
               return boards;
             };
-            return BenchBody{[judge](const ThreadPool& pool) { judge(pool); },
-                             [judge](const ThreadPool& pool) { return judge(pool).hash(); }};
+            return same_work(judge, [](const BoardBatch& boards) { return boards.hash(); });
           }};
 }
 
@@ -185,9 +184,8 @@ BenchCase exported_c_case(const char* name, const Netlist& cell, std::size_t sid
 
 BenchCase simplify_case(const char* name, int width, int layers) {
   return {name, "gates/s", static_cast<double>(width) * layers, 0, 0, [=] {
-            const auto n = std::make_shared<Netlist>(layered(width, width, layers, width));
-            return BenchBody{[n](const ThreadPool&) { simplify(*n); },
-                             [n](const ThreadPool&) { return Hasher().add(export_json(simplify(*n))).hex(); }};
+            const auto work = [n = layered(width, width, layers, width)](const ThreadPool&) { return simplify(n); };
+            return same_work(work, [](const Netlist& simple) { return Hasher().add(export_json(simple)).hex(); });
           }};
 }
 

@@ -5,7 +5,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "netlist/fire_mask.hpp"
 

@@ -13,7 +13,6 @@
 // rate x 256 is rounded up or down at random, once for each supergroup, so that the mean is the rate itself.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>

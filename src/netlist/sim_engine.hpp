@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "espalier/simulator.hpp"
 #include "netlist/sim_program.hpp"
 
 namespace espalier {
@@ -56,6 +57,10 @@ std::unique_ptr<SimEngine> make_interpreter(const SimProgram& program, const Sim
 // word_bits: 256 (AVX2) or 512 (AVX-512); 0: the wider one of this machine. Null where the machine has no such
 // instructions, where the system forbids fresh executable pages, and for programs of more than a million operations.
 std::unique_ptr<SimEngine> make_native(const SimProgram& program, const SimPlaces& places, int word_bits);
+
+// The one that is asked for; of kAuto and any width native code where it `pays` and there is any.
+std::unique_ptr<SimEngine> make_engine(const SimProgram& program, const SimPlaces& places, SimulatorEngine engine,
+                                       int word_bits, bool pays);
 
 // Rows moved one cell to the east and to the west: what a cell sees of its western and eastern neighbours.
 struct ShiftShape {

@@ -31,6 +31,16 @@ RankShare band_of(std::size_t height, const Ranks* ranks, int rank) {
 
 }  // namespace
 
+std::unique_ptr<SimEngine> make_engine(const SimProgram& program, const SimPlaces& places, SimulatorEngine engine,
+                                       int word_bits, bool pays) {
+  if (engine == SimulatorEngine::kNative || (engine == SimulatorEngine::kAuto && word_bits == 0 && pays))
+    if (auto native = make_native(program, places, word_bits)) return native;
+  if (engine == SimulatorEngine::kNative)
+    fail("simulator", fmt::format("machine code of {} bits", word_bits), "a machine and a system that can run it",
+         "use the interpreter");
+  return make_interpreter(program, places, word_bits);
+}
+
 // Everything fixed by circuit and board size. A tile is a band of rows; its scratch memory (one for each worker) holds,
 // for each channel that the circuit looks at, the tile's rows shifted west and east, then the values that rows of cells
 // share, then the fire mask, then room for the engine.
@@ -69,26 +79,16 @@ struct Simulator::Plan {
     row_program = std::move(shared.row);
     lay_out(used_inputs(whole));
     const std::size_t engine_word = scratch_words;
-    engine = make_engine(program, {input_places(), output_places(), bytes(engine_word)}, options);
+    engine = make_engine(program, {input_places(), output_places(), bytes(engine_word)}, options.engine,
+                         options.word_bits, true);
     std::size_t engine_bytes = engine->scratch_bytes();
     if (!row_program.ops.empty()) {
-      row_engine = make_engine(row_program, row_places(engine_word), options);
+      row_engine = make_engine(row_program, row_places(engine_word), options.engine, options.word_bits, true);
       engine_bytes = std::max(engine_bytes, row_engine->scratch_bytes());
     }
     scratch_words += engine_bytes / 8;
     scratch =
         std::make_unique<ScratchPool<Scratch>>([words = scratch_words] { return std::make_unique<Scratch>(words); });
-  }
-
-  static std::unique_ptr<SimEngine> make_engine(const SimProgram& program, const SimPlaces& places,
-                                                const SimulatorOptions& options) {
-    const bool any_width = options.engine == SimulatorEngine::kAuto && options.word_bits == 0;
-    if (any_width || options.engine == SimulatorEngine::kNative)
-      if (auto native = make_native(program, places, options.word_bits)) return native;
-    if (options.engine == SimulatorEngine::kNative)
-      fail("simulator", fmt::format("machine code of {} bits", options.word_bits),
-           "a machine and a system that can run it", "use the interpreter");
-    return make_interpreter(program, places, options.word_bits);
   }
 
   void lay_out(const std::vector<bool>& used) {

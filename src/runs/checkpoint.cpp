@@ -65,12 +65,12 @@ SafetensorsFile state_from(const SafetensorsFile& file, const std::string& prefi
   return state;
 }
 
-std::vector<float> values_of(const SafetensorsFile& file, const std::string& name, std::size_t count, bool finite) {
+std::vector<float> values_of(const SafetensorsFile& file, const std::string& name, std::size_t count) {
   std::vector<float> values = file.floats(name);
   if (values.size() != count)
     fail("restore checkpoint", fmt::format("{} values in \"{}\"", values.size(), name), fmt::format("{}", count),
          "the checkpoint belongs to another model or configuration");
-  if (finite && !std::ranges::all_of(values, [](float v) { return std::isfinite(v); }))
+  if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); }))
     fail("restore checkpoint", fmt::format("values in \"{}\" that are not finite", name), "weights");
   return values;
 }
@@ -169,10 +169,10 @@ Restored restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const
     if (s.best_step > s.step || s.evaluated_step > s.step || s.searched_step > s.step || optimizer_steps != s.step ||
         !(s.seconds >= 0))
       fail("restore checkpoint", "counters that contradict each other", "what this library writes");
-    const auto weights = values_of(file, "weights", p.num_parameters(), true);
-    const auto first = values_of(file, "first_moment", optimizer.first_moment().size(), true);
-    const auto second = values_of(file, "second_moment", optimizer.second_moment().size(), true);
-    const auto best = values_of(file, "best_weights", s.evaluated ? p.num_parameters() : 0, true);
+    const auto weights = values_of(file, "weights", p.num_parameters());
+    const auto first = values_of(file, "first_moment", optimizer.first_moment().size());
+    const auto second = values_of(file, "second_moment", optimizer.second_moment().size());
+    const auto best = values_of(file, "best_weights", s.evaluated ? p.num_parameters() : 0);
     s.best_values.assign(best.begin(), best.end());
     s.best_state = state_from(file, kBestState);
     trainer.objective().restore_state(state_from(file, kState));

@@ -176,24 +176,20 @@ void RunFolder::append_metrics(const TrainState& state) const {
 // So a long file costs no more than a short one.
 void RunFolder::trim_metrics(std::uint64_t step) const {
   const std::string path = file(kMetrics);
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-  if (descriptor < 0) {
+  const FileDescriptor csv(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (!csv.open()) {
     if (errno == ENOENT) return;
     fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be written");
   }
-  const struct Closer {
-    int descriptor;
-    ~Closer() { ::close(descriptor); }
-  } closer{descriptor};
   struct stat info = {};
-  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) fail("resume", path, "a plain file");
+  if (::fstat(csv.get(), &info) != 0 || !S_ISREG(info.st_mode)) fail("resume", path, "a plain file");
   constexpr off_t kBlock = 1 << 16;
   std::string tail;  // from `from` to the end of what is still looked at
   off_t from = info.st_size, keep = 0;
   for (bool found = false; !found;) {
     const off_t begin = std::max<off_t>(0, from - kBlock);
     std::string block(static_cast<std::size_t>(from - begin), 0);
-    const ssize_t got = ::pread(descriptor, block.data(), block.size(), begin);
+    const ssize_t got = ::pread(csv.get(), block.data(), block.size(), begin);
     if (got < 0) fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be read");
     block.resize(static_cast<std::size_t>(got));
     tail.insert(0, block);
@@ -218,7 +214,7 @@ void RunFolder::trim_metrics(std::uint64_t step) const {
   }
   if (keep == 0)  // also when a kill came between making the file and its first line
     remove_file(path);
-  else if (keep != info.st_size && ::ftruncate(descriptor, keep) != 0)
+  else if (keep != info.st_size && ::ftruncate(csv.get(), keep) != 0)
     fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be cut");
 }
 

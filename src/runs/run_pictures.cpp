@@ -115,10 +115,7 @@ std::vector<std::byte> draw_growth(const LatticeModel& model, const ThreadPool& 
   const bool any_size = view.height != trained.height;
   const int height = any_size ? kMaxSide : view.height, width = any_size ? kMaxSide : view.width;
   const std::uint64_t steps = any_size ? kMaxSteps : 2 * static_cast<std::uint64_t>(trained.steps);
-  SimulatorOptions options;
-  options.periodic = model.periodic();
-  options.fire_rate = trained.fire_rate;
-  const auto stepper = make_stepper(model, model.start(height, width, 1), options, false);
+  const auto stepper = make_stepper(model, model.start(height, width, 1), run_options(model), false);
   const int scale = std::max(1, kPictureSide / std::max(height, width));
   constexpr std::uint64_t kMaxFrames = 200;
   const std::uint64_t shown = std::min(steps, kMaxFrames);

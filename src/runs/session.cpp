@@ -152,10 +152,7 @@ void Session::restore_from_files() {
   if (!began_before_ && previous) {
     take(restore_checkpoint(*trainer_, folder_->read(*previous), expected));
     folder_->drop_checkpoint();  // or it would be kept as the previous one, and the good one be gone
-    emit_(
-        {.kind = RunEvent::Kind::kMessage,
-         .seed = config_.seed,
-         .text = fmt::format("{}; going on from the checkpoint before it, step {}", problem, trainer_->state().step)});
+    say(fmt::format("{}; going on from the checkpoint before it, step {}", problem, trainer_->state().step));
   }
   const TrainState& s = trainer_->state();
   const TrainOptions& o = config_.train;
@@ -164,8 +161,14 @@ void Session::restore_from_files() {
   folder_->trim_metrics(trainer_->state().step);
 }
 
-void Session::tell(RunEvent::Kind kind) const {
-  emit_({.kind = kind, .seed = config_.seed, .trainer = trainer_.get(), .state = &trainer_->state()});
+RunEvent Session::event(RunEvent::Kind kind) const {
+  return {.kind = kind, .seed = config_.seed, .trainer = trainer_.get(), .state = &trainer_->state()};
+}
+
+void Session::tell(RunEvent::Kind kind) const { emit_(event(kind)); }
+
+void Session::say(const std::string& text) const {
+  emit_({.kind = RunEvent::Kind::kMessage, .seed = config_.seed, .text = text});
 }
 
 // Of equals the trained one, unless that is but half the work.
@@ -232,11 +235,9 @@ bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat
     }
     if (search) {
       const SearchProgress progress = search->progress();
-      emit_({.kind = RunEvent::Kind::kSearch,
-             .seed = config_.seed,
-             .trainer = trainer_.get(),
-             .state = &trainer_->state(),
-             .search = &progress});
+      RunEvent searched = event(RunEvent::Kind::kSearch);
+      searched.search = &progress;
+      emit_(searched);
     }
     if (!go_on(*trainer_)) return false;
     if (asked_anywhere(seat) && !handle_requests(control, seat)) return false;
@@ -245,15 +246,20 @@ bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat
   const TrainState& s = trainer_->state();
   const Evaluation evaluation = search->evaluate(pool_);
   if (!evaluation.better_than(best()) && !(objective_->unfinished() && evaluation.solved)) return true;
-  ModelNotes notes = search->notes();
+  ModelNotes notes = model_notes(evaluation);
+  notes.merge(search->notes());
   notes["refined.from"] = fmt::format("step {} of this run", s.best_step);
-  notes["step"] = std::to_string(s.best_step);
-  notes["score"] = fmt::format("{}", evaluation.score);
-  notes["loss"] = fmt::format("{}", evaluation.loss);
-  notes["solved"] = evaluation.solved ? "true" : "false";
-  if (folder_) notes["config"] = folder_->config();
   refined_ = {evaluation, model_file(*search->model(pool_), notes)};
   return true;
+}
+
+ModelNotes Session::model_notes(const Evaluation& evaluation) const {
+  ModelNotes notes{{"step", std::to_string(trainer_->state().best_step)},
+                   {"score", fmt::format("{}", evaluation.score)},
+                   {"loss", fmt::format("{}", evaluation.loss)},
+                   {"solved", evaluation.solved ? "true" : "false"}};
+  if (folder_) notes["config"] = folder_->config();
+  return notes;
 }
 
 void Session::save(bool finished) {
@@ -271,12 +277,7 @@ void Session::write_model() const {
   if (refined_is_best())
     folder_->write_model(refined_->file.serialize());
   else if (s.evaluated)
-    folder_->write_model(model_file(*trainer_->best_model(), {{"config", folder_->config()},
-                                                              {"step", std::to_string(s.best_step)},
-                                                              {"score", fmt::format("{}", s.best.score)},
-                                                              {"loss", fmt::format("{}", s.best.loss)},
-                                                              {"solved", s.best.solved ? "true" : "false"}})
-                             .serialize());
+    folder_->write_model(model_file(*trainer_->best_model(), model_notes(s.best)).serialize());
 }
 
 // Of a finished run: all that its model is made of is in the checkpoint.
@@ -285,9 +286,7 @@ void Session::mend_model() const {
     load_model(folder_->read(folder_->model()), folder_->model());
   } catch (const Error& error) {
     write_model();
-    emit_({.kind = RunEvent::Kind::kMessage,
-           .seed = config_.seed,
-           .text = fmt::format("{} was made again ({})", folder_->model(), error.what())});
+    say(fmt::format("{} was made again ({})", folder_->model(), error.what()));
   }
 }
 
@@ -309,12 +308,11 @@ bool Session::handle_requests(RunControl& control, ControlSeat& seat) {
     return false;
   }
   if (requests.save) save(false);
-  if (requests.snapshot)
-    emit_({.kind = RunEvent::Kind::kSnapshot,
-           .seed = config_.seed,
-           .trainer = trainer_.get(),
-           .state = &trainer_->state(),
-           .snapshot = objective_->snapshot(objective_->parameters().values(), objective_->state())});
+  if (requests.snapshot) {
+    RunEvent taken = event(RunEvent::Kind::kSnapshot);
+    taken.snapshot = objective_->snapshot(objective_->parameters().values(), objective_->state());
+    emit_(taken);
+  }
   return true;
 }
 
@@ -326,11 +324,10 @@ bool Session::asked_after_step(const ControlSeat& seat) {
   if (!ranks) return asked;
   agreement_bytes_ += ranks->bytes_sent() - before;
   if (trainer_->state().step == first_step_ + 1 && ranks->size() > 1 && !ranks->any(trainer_->bytes_sent() > 0))
-    emit_({.kind = RunEvent::Kind::kMessage,
-           .seed = config_.seed,
-           .text = fmt::format("nothing of a step can be shared out: each of the {} ranks does all of it; a larger "
-                               "batch or several seeds would use them",
-                               ranks->size())});
+    say(
+        fmt::format("nothing of a step can be shared out: each of the {} ranks does all of it; a larger batch or "
+                    "several seeds would use them",
+                    ranks->size()));
   return asked;
 }
 

@@ -74,9 +74,12 @@ class Session {
   bool handle_requests(RunControl& control, ControlSeat& seat);  // saves, a snapshot, a pause; false for a stop
   bool asked_after_step(const ControlSeat& seat);
   void save(bool finished);
+  ModelNotes model_notes(const Evaluation& evaluation) const;  // of the model that was judged so
   void write_model() const;
   void mend_model() const;
+  RunEvent event(RunEvent::Kind kind) const;  // of this seed, with its trainer
   void tell(RunEvent::Kind kind) const;
+  void say(const std::string& text) const;
   CheckpointNotes notes(bool finished) const;
 
   const RunConfig& config_;

@@ -72,11 +72,12 @@ class LatticeTaskOptions : public TaskOptions {
     return std::make_unique<LatticeObjective>(prepared(), goal(), seed, model);
   }
   std::vector<std::string> input_files() const final {
-    std::vector<std::string> files = data_files();
+    std::vector<std::string> files;
+    if (!data_file().empty()) files.push_back(data_file());
     if (!from_.empty()) files.push_back(file_in(from_, "model.safetensors"));
     return files;
   }
-  virtual std::vector<std::string> data_files() const { return {}; }
+  virtual std::string data_file() const { return ""; }
   virtual std::shared_ptr<const LatticeGoal> goal() const = 0;
   // With what follows from the options of the task.
   virtual LatticeOptions prepared() const { return lattice; }
@@ -103,9 +104,7 @@ class RuleOptions : public LatticeTaskOptions {
         .metavar("FILE");
     return f;
   }
-  std::vector<std::string> data_files() const override {
-    return table_.empty() ? std::vector<std::string>() : std::vector<std::string>{table_};
-  }
+  std::string data_file() const override { return table_; }
   std::shared_ptr<const LatticeGoal> goal() const override {
     if (rule_.empty() == table_.empty())
       fail("rule", rule_.empty() ? "neither a rule nor a table" : "both a rule and a table", "one of them");
@@ -140,9 +139,7 @@ class PictureOptions : public LatticeTaskOptions {
           "it grows and stays while cells update at random times; on a periodic board, from a cell in the middle");
     return f;
   }
-  std::vector<std::string> data_files() const override {
-    return built_in_ || target_.empty() ? std::vector<std::string>() : std::vector<std::string>{target_};
-  }
+  std::string data_file() const override { return target_; }
   std::shared_ptr<const LatticeGoal> goal() const override {
     if (!built_in_ && target_.empty())
       fail("pattern", "no target", "a PNG or an ASCII pattern as target", "data/targets has examples");
@@ -177,9 +174,7 @@ class BoardsOptions : public LatticeTaskOptions {
     f.add("validation-fraction", validation_fraction_, "fraction of the pairs that choose the best weights", 0, 0.9);
     return f;
   }
-  std::vector<std::string> data_files() const override {
-    return data_.empty() ? std::vector<std::string>() : std::vector<std::string>{data_};
-  }
+  std::string data_file() const override { return data_; }
   std::shared_ptr<const LatticeGoal> goal() const override {
     if (data_.empty()) fail("boards", "no data", "an .npz file with the arrays start and target");
     const NpzFile file = read_npz(data_);

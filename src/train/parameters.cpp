@@ -145,10 +145,7 @@ std::span<float> GradientSlots::slot(std::size_t index) {
   return std::span(data_).subspan(index * stride_, floats_);
 }
 
-void GradientSlots::zero(const ThreadPool& pool) {
-  pool.for_chunks(data_.size(), kReduceChunk * 4, 0.1,
-                  [&](Chunk c) { std::fill_n(&data_[c.begin], c.end - c.begin, 0.0f); });
-}
+void GradientSlots::zero(const ThreadPool& pool) { zero({0, slots_, 1, false}, pool); }
 
 void GradientSlots::check_own(const Own& own) const {
   if (own.begin > own.end || own.end > slots_ || own.unit == 0)

@@ -39,14 +39,18 @@ void check_finite(const char* what, float value) {
   if (!std::isfinite(value)) fail("dag network", fmt::format("a {} of {}", what, value), "a finite number");
 }
 
+void check_bias(const char* op, NodeKind kind, float bias) {
+  check_finite("bias", bias);
+  if (kind == NodeKind::kInput && bias != 0)
+    fail(op, fmt::format("an input with bias {}", bias), "bias 0", "inputs are clamped to the sample");
+}
+
 }  // namespace
 
 NodeId DagNN::add_node(NodeKind kind, Activation activation, float bias) {
-  check_finite("bias", bias);
-  if (kind == NodeKind::kInput && bias != 0)
-    fail("add node", fmt::format("an input with bias {}", bias), "bias 0", "inputs are clamped to the sample");
+  check_bias("add node", kind, bias);
   const NodeId id = topology_.add_node(kind, activation);
-  if (kind != NodeKind::kInput) state_->new_biases.emplace(id, bias);
+  if (kind != NodeKind::kInput) state_->values[kDagBias].fresh.emplace(id, bias);
   edited();
   return id;
 }
@@ -54,81 +58,76 @@ NodeId DagNN::add_node(NodeKind kind, Activation activation, float bias) {
 EdgeId DagNN::add_edge(NodeId from, NodeId to, float weight) {
   check_finite("weight", weight);
   const EdgeId id = topology_.add_edge(from, to);
-  state_->new_weights.emplace(id, weight);
+  state_->values[kDagWeight].fresh.emplace(id, weight);
   edited();
   return id;
 }
 
 void DagNN::restore_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol) {
-  check_finite("bias", bias);
-  if (kind == NodeKind::kInput && bias != 0)
-    fail("restore node", fmt::format("an input with bias {}", bias), "bias 0", "inputs are clamped to the sample");
+  check_bias("restore node", kind, bias);
   topology_.restore_node(id, kind, activation, symbol);
-  if (kind != NodeKind::kInput) state_->new_biases.emplace(id, bias);
+  if (kind != NodeKind::kInput) state_->values[kDagBias].fresh.emplace(id, bias);
   edited();
 }
 
 void DagNN::restore_edge(EdgeId id, NodeId from, NodeId to, float weight) {
   check_finite("weight", weight);
   topology_.restore_edge(id, from, to);
-  state_->new_weights.emplace(id, weight);
+  state_->values[kDagWeight].fresh.emplace(id, weight);
   edited();
 }
 
 void DagNN::reserve_ids(NodeId next_node, EdgeId next_edge) { topology_.reserve_ids(next_node, next_edge); }
 
+void DagNN::check_has_bias(NodeId node) const {
+  if (topology_.node(node).kind == NodeKind::kInput)
+    fail("bias", fmt::format("node {}, an input", node), "a hidden or output node");
+}
+
 std::size_t DagNN::weight_index(EdgeId edge) {
   topology_.edge(edge);
   apply_edits();
-  return *place_of_weight(edge);
+  return *place_of(kDagWeight, edge);
 }
 
 std::size_t DagNN::bias_index(NodeId node) {
-  if (topology_.node(node).kind == NodeKind::kInput)
-    fail("bias", fmt::format("node {}, an input", node), "a hidden or output node");
+  check_has_bias(node);
   apply_edits();
-  return *place_of_bias(node);
+  return *place_of(kDagBias, node);
 }
 
-std::size_t DagNN::num_inputs() const {
-  return static_cast<std::size_t>(std::count_if(topology_.nodes().begin(), topology_.nodes().end(),
-                                                [](const auto& n) { return n.second.kind == NodeKind::kInput; }));
+std::size_t DagNN::count_nodes(NodeKind kind) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(topology_.nodes(), [&](const auto& item) { return item.second.kind == kind; }));
 }
 
-std::size_t DagNN::num_outputs() const {
-  return static_cast<std::size_t>(std::count_if(topology_.nodes().begin(), topology_.nodes().end(),
-                                                [](const auto& n) { return n.second.kind == NodeKind::kOutput; }));
+float& DagNN::value_ref(std::size_t tensor, std::uint32_t id) {
+  const auto fresh = state_->values[tensor].fresh.find(id);
+  return fresh != state_->values[tensor].fresh.end() ? fresh->second
+                                                     : parameters_.values()[place_of(tensor, id).value()];
 }
 
-float& DagNN::weight_ref(EdgeId edge) {
+float DagNN::weight(EdgeId edge) const {
   topology_.edge(edge);
-  const auto fresh = state_->new_weights.find(edge);
-  return fresh != state_->new_weights.end() ? fresh->second : parameters_.values()[place_of_weight(edge).value()];
+  return const_cast<DagNN*>(this)->value_ref(kDagWeight, edge);
 }
-
-float& DagNN::bias_ref(NodeId node) {
-  if (topology_.node(node).kind == NodeKind::kInput)
-    fail("bias", fmt::format("node {}, an input", node), "a hidden or output node");
-  const auto fresh = state_->new_biases.find(node);
-  return fresh != state_->new_biases.end() ? fresh->second : parameters_.values()[place_of_bias(node).value()];
-}
-
-float DagNN::weight(EdgeId edge) const { return const_cast<DagNN*>(this)->weight_ref(edge); }
 
 float DagNN::bias(NodeId node) const {
   if (topology_.node(node).kind == NodeKind::kInput) return 0;
-  return const_cast<DagNN*>(this)->bias_ref(node);
+  return const_cast<DagNN*>(this)->value_ref(kDagBias, node);
 }
 
 void DagNN::set_weight(EdgeId edge, float value) {
   check_finite("weight", value);
-  weight_ref(edge) = value;
+  topology_.edge(edge);
+  value_ref(kDagWeight, edge) = value;
   state_->ran_forward = false;
 }
 
 void DagNN::set_bias(NodeId node, float value) {
   check_finite("bias", value);
-  bias_ref(node) = value;
+  check_has_bias(node);
+  value_ref(kDagBias, node) = value;
   state_->ran_forward = false;
 }
 
@@ -154,15 +153,12 @@ void DagNN::apply_edits(std::span<Optimizer* const> optimizers) {
            fmt::format("{} as the network had before them", parameters_.num_parameters()),
            "apply edits before the next forward or parameters()");
   if (!s.edited) return;
-  const std::size_t old_biases = parameters_.values(kDagBias).size();
   DagPlan plan = make_dag_plan(topology_, options_.fan_in_scaling);
   Parameters moved;
   moved.add("bias", {plan.nodes.size() - plan.num_inputs});
   moved.add("weight", {plan.edges.size()});
   for (std::size_t i = 0; i < parameters_.tensors().size(); ++i) moved.freeze(i, parameters_.tensors()[i].frozen);
   std::vector<std::uint8_t> added(moved.num_parameters());
-  std::unordered_map<NodeId, std::size_t> bias_at;
-  std::unordered_map<EdgeId, std::size_t> weight_at;
   std::vector<Optimizer> states;
   for (Optimizer* optimizer : optimizers) {
     states.emplace_back(optimizer->options(), moved.num_parameters());
@@ -178,33 +174,25 @@ void DagNN::apply_edits(std::span<Optimizer* const> optimizers) {
       if (!states[o].second_moment().empty()) states[o].second_moment()[to] = optimizers[o]->second_moment()[from];
     }
   };
-  const std::size_t new_biases = plan.nodes.size() - plan.num_inputs;
-  for (std::size_t i = 0; i < new_biases; ++i) {
-    const NodeId id = plan.nodes[plan.num_inputs + i];
-    bias_at.emplace(id, i);
-    const auto fresh = s.new_biases.find(id);
-    if (fresh != s.new_biases.end())
-      moved.values()[i] = fresh->second;
-    else
-      move(s.bias_at.at(id), i);
-  }
-  for (std::size_t e = 0; e < plan.edges.size(); ++e) {
-    const EdgeId id = plan.edges[e];
-    weight_at.emplace(id, e);
-    const auto fresh = s.new_weights.find(id);
-    if (fresh != s.new_weights.end())
-      moved.values()[new_biases + e] = fresh->second;
-    else
-      move(old_biases + s.weight_at.at(id), new_biases + e);
-  }
+  State::ById values[2];
+  const auto place = [&](std::size_t tensor, std::span<const std::uint32_t> ids) {
+    const std::size_t offset = moved.tensors()[tensor].offset;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      values[tensor].at.emplace(ids[i], i);
+      const auto fresh = s.values[tensor].fresh.find(ids[i]);
+      if (fresh != s.values[tensor].fresh.end())
+        moved.values()[offset + i] = fresh->second;
+      else
+        move(place_of(tensor, ids[i]).value(), offset + i);
+    }
+  };
+  place(kDagBias, std::span(plan.nodes).subspan(plan.num_inputs));
+  place(kDagWeight, plan.edges);
   parameters_ = std::move(moved);
   for (std::size_t o = 0; o < states.size(); ++o) *optimizers[o] = std::move(states[o]);
   s.plan = std::move(plan);
   s.added = std::move(added);
-  s.bias_at = std::move(bias_at);
-  s.weight_at = std::move(weight_at);
-  s.new_biases.clear();
-  s.new_weights.clear();
+  std::ranges::move(values, s.values);
   s.edited = false;
 }
 
@@ -229,16 +217,10 @@ bool DagNN::has_gradients() const {
 
 std::size_t DagNN::num_parameters() const { return topology_.edges().size() + topology_.nodes().size() - num_inputs(); }
 
-std::optional<std::size_t> DagNN::place_of_weight(EdgeId edge) const {
-  const auto found = state_->weight_at.find(edge);
-  if (found == state_->weight_at.end()) return std::nullopt;
-  return parameters_.tensors()[kDagWeight].offset + found->second;
-}
-
-std::optional<std::size_t> DagNN::place_of_bias(NodeId node) const {
-  const auto found = state_->bias_at.find(node);
-  if (found == state_->bias_at.end()) return std::nullopt;
-  return parameters_.tensors()[kDagBias].offset + found->second;
+std::optional<std::size_t> DagNN::place_of(std::size_t tensor, std::uint32_t id) const {
+  const auto found = state_->values[tensor].at.find(id);
+  if (found == state_->values[tensor].at.end()) return std::nullopt;
+  return parameters_.tensors()[tensor].offset + found->second;
 }
 
 void DagNN::accumulate_edge_grad(NodeId from, NodeId to, float gradient) {
@@ -247,7 +229,7 @@ void DagNN::accumulate_edge_grad(NodeId from, NodeId to, float gradient) {
   check_finite("gradient", gradient);
   if (!training_) return;
   apply_edits();
-  const std::size_t place = *place_of_weight(*edge);
+  const std::size_t place = *place_of(kDagWeight, *edge);
   parameters_.gradients()[place] += gradient;
   state_->added[place] = 1;
 }
@@ -260,11 +242,11 @@ std::optional<float> DagNN::gradient_at(std::optional<std::size_t> place) const 
 
 std::optional<float> DagNN::edge_grad(NodeId from, NodeId to) const {
   const std::optional<EdgeId> edge = topology_.find_edge(from, to);
-  return edge ? gradient_at(place_of_weight(*edge)) : std::nullopt;
+  return edge ? gradient_at(place_of(kDagWeight, *edge)) : std::nullopt;
 }
 
 std::optional<float> DagNN::bias_grad(NodeId node) const {
-  return topology_.has_node(node) ? gradient_at(place_of_bias(node)) : std::nullopt;
+  return topology_.has_node(node) ? gradient_at(place_of(kDagBias, node)) : std::nullopt;
 }
 
 void DagNN::backward_and_update(std::span<const float> output_grad, float lr) {
@@ -283,15 +265,15 @@ void DagNN::scale_incoming(NodeId node, std::size_t fan_in_before) {
   if (!options_.fan_in_scaling || in.empty() || fan_in_before == 0 || in.size() == fan_in_before) return;
   const auto ratio = static_cast<float>(std::sqrt(static_cast<double>(in.size()) / static_cast<double>(fan_in_before)));
   for (const EdgeId e : in) {
-    weight_ref(e) *= ratio;
-    if (const auto place = place_of_weight(e)) parameters_.gradients()[*place] /= ratio;
+    value_ref(kDagWeight, e) *= ratio;
+    if (const auto place = place_of(kDagWeight, e)) parameters_.gradients()[*place] /= ratio;
   }
 }
 
 NodeId DagNN::split_edge(EdgeId edge) {
   const DagTopology::Split split = topology_.split_edge(edge);
-  state_->new_biases.emplace(split.node, 0.0f);
-  state_->new_weights.emplace(split.second, 1.0f);
+  state_->values[kDagBias].fresh.emplace(split.node, 0.0f);
+  state_->values[kDagWeight].fresh.emplace(split.second, 1.0f);
   edited();  // fan-in scaling: the new node has fan-in 1, the old target as many edges as before
   return split.node;
 }
@@ -318,8 +300,8 @@ std::size_t DagNN::remove_edges(const std::vector<EdgeId>& edges) {
   }
   for (const EdgeId e : edges) {
     topology_.remove_edge(e);
-    state_->new_weights.erase(e);
-    forget_gradient(place_of_weight(e));
+    state_->values[kDagWeight].fresh.erase(e);
+    forget_gradient(place_of(kDagWeight, e));
   }
   for (const auto& [node, before] : fan_in_before) scale_incoming(node, before);
   if (!edges.empty()) edited();
@@ -374,8 +356,8 @@ void DagNN::remove_node(NodeId node) {
   edges.insert(edges.end(), out.begin(), out.end());
   remove_edges(edges);
   topology_.remove_node(node);
-  state_->new_biases.erase(node);
-  forget_gradient(place_of_bias(node));
+  state_->values[kDagBias].fresh.erase(node);
+  forget_gradient(place_of(kDagBias, node));
   edited();
 }
 

@@ -33,13 +33,13 @@ DagPlan make_dag_plan(const DagTopology& topology, bool fan_in_scaling);
 inline constexpr std::size_t kDagBias = 0, kDagWeight = 1;  // tensors of the parameters
 
 struct DagNN::State {
-  // Edits since the last plan: the shape is new, these values are not in the parameters yet.
-  bool edited = true;
-  std::unordered_map<EdgeId, float> new_weights;
-  std::unordered_map<NodeId, float> new_biases;
-  // Where the values of the last plan are.
-  std::unordered_map<EdgeId, std::size_t> weight_at;
-  std::unordered_map<NodeId, std::size_t> bias_at;
+  bool edited = true;  // since the last plan: the shape is new
+  // The values of a tensor by the ids of their nodes or edges.
+  struct ById {
+    std::unordered_map<std::uint32_t, float> fresh;     // not in the parameters yet
+    std::unordered_map<std::uint32_t, std::size_t> at;  // where those of the last plan are in the tensor
+  };
+  ById values[2];  // of kDagBias and kDagWeight
   DagPlan plan;
   // [biases, then weights]: something was added to its gradient since zero_grad; 0 for what was removed.
   std::vector<std::uint8_t> added;

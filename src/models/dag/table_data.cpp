@@ -26,6 +26,12 @@ std::size_t CsvTable::column(const std::string& name) const {
   return static_cast<std::size_t>(found - header.begin());
 }
 
+std::vector<std::size_t> all_rows(std::size_t count) {
+  std::vector<std::size_t> rows(count);
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  return rows;
+}
+
 bool is_missing(const std::string& cell) {
   std::string lower;
   for (const char c : cell) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -71,10 +77,7 @@ std::vector<std::string> read_record(std::string_view text, std::size_t& at, std
     }
   }
   if (quoted) fail("csv", fmt::format("a quote in line {} of {} that is never closed", first_line, what), "\"");
-  for (std::string& cell : cells) {
-    const std::size_t begin = cell.find_first_not_of(" \t"), end = cell.find_last_not_of(" \t");
-    cell = begin == std::string::npos ? std::string() : cell.substr(begin, end - begin + 1);
-  }
+  for (std::string& cell : cells) cell = std::string(trimmed(cell));
   return cells;
 }
 
@@ -208,9 +211,7 @@ TableSchema TableSchema::fit(const CsvTable& table, const std::vector<std::size_
   for (std::size_t c = 0; c < table.header.size(); ++c)
     if (c != target_column) schema.inputs.push_back(fit_column(table, c, rows));
   // Classes are those of the whole table, so that a rare one in the test rows has a number.
-  std::vector<std::size_t> all(table.rows.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  const TableColumn everywhere = fit_column(table, target_column, all);
+  const TableColumn everywhere = fit_column(table, target_column, all_rows(table.rows.size()));
   if (kind == "regress" && !everywhere.numeric)
     fail("table", fmt::format("words in the target \"{}\"", target), "numbers, to regress them");
   schema.target = fit_column(table, target_column, rows);
@@ -260,8 +261,7 @@ std::vector<float> TableSchema::targets_of(const CsvTable& table, const std::vec
 }
 
 TableSplit split_rows(std::size_t rows, double test_fraction, double validation_fraction, std::uint64_t seed) {
-  std::vector<std::size_t> order(rows);
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order = all_rows(rows);
   Random(seed, Purpose::kSplit).shuffle(std::span(order));
   const auto test = static_cast<std::size_t>(std::lround(test_fraction * static_cast<double>(rows)));
   const auto validation = static_cast<std::size_t>(std::lround(validation_fraction * static_cast<double>(rows - test)));

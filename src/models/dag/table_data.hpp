@@ -9,7 +9,8 @@
 
 namespace espalier {
 
-bool is_missing(const std::string& cell);  // empty, ?, NA, NaN, null (any case)
+std::vector<std::size_t> all_rows(std::size_t count);  // 0, 1, ...
+bool is_missing(const std::string& cell);              // empty, ?, NA, NaN, null (any case)
 
 // How one column becomes numbers: (x - mean) / deviation, or one number per word.
 struct TableColumn {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/json.hpp"
 #include "espalier/error.hpp"
@@ -69,12 +68,6 @@ DagNN network_of_format_1(const SafetensorsFile& file, const std::string& name) 
   return network;
 }
 
-std::vector<std::size_t> all_rows(const CsvTable& table) {
-  std::vector<std::size_t> rows(table.rows.size());
-  std::iota(rows.begin(), rows.end(), std::size_t{0});
-  return rows;
-}
-
 }  // namespace
 
 std::string schema_text(const TableSchema& schema) {
@@ -136,7 +129,7 @@ const std::vector<std::string>& TableModel::classes() const { return schema_->ta
 std::vector<double> TableModel::predict(const CsvTable& table, const ThreadPool& pool) const {
   DagNN network = network_;
   const std::span<const float> said =
-      network.forward(schema_->inputs_of(table, all_rows(table)), table.rows.size(), pool);
+      network.forward(schema_->inputs_of(table, all_rows(table.rows.size())), table.rows.size(), pool);
   std::vector<double> values(said.begin(), said.end());
   if (!schema_->classifies()) {
     for (double& value : values) value = value * schema_->target.deviation + schema_->target.mean;
@@ -156,7 +149,7 @@ std::vector<double> TableModel::predict(const CsvTable& table, const ThreadPool&
 Evaluation TableModel::evaluate(const CsvTable& table, const ThreadPool& pool) const {
   if (table.rows.empty()) fail("evaluate", "a table without rows", "one row or more");
   DagNN network = network_;
-  const std::vector<std::size_t> rows = all_rows(table);
+  const std::vector<std::size_t> rows = all_rows(table.rows.size());
   return judge_table(schema_->classifies(), network.forward(schema_->inputs_of(table, rows), rows.size(), pool),
                      schema_->targets_of(table, rows));
 }

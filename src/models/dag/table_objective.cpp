@@ -35,6 +35,13 @@ std::vector<std::size_t> sizes_from(const std::string& text) {
   return sizes;
 }
 
+std::vector<NodeId> nodes_of(const DagTopology& topology, NodeKind kind) {
+  std::vector<NodeId> ids;
+  for (const auto& [id, node] : topology.nodes())
+    if (node.kind == kind) ids.push_back(id);
+  return ids;
+}
+
 CsvTable read_table(const TableOptions& o) {
   if (o.csv.empty()) fail("table", "no CSV file", "the option csv");
   if (o.target.empty()) fail("table", "no target", "the name of the column to predict");
@@ -78,13 +85,8 @@ DagNN TableObjective::make_network(const TableOptions& options, const TableSchem
   layered.seed = seed;
   DagNN network = DagNN::layered(sizes, layered);
   if (options.no_skip || options.hidden.empty()) return network;
-  std::vector<NodeId> inputs, outputs;
-  for (const auto& [id, node] : network.topology().nodes()) {
-    if (node.kind == NodeKind::kInput) inputs.push_back(id);
-    if (node.kind == NodeKind::kOutput) outputs.push_back(id);
-  }
-  for (const NodeId output : outputs)
-    for (const NodeId input : inputs) network.add_shortcut(input, output);
+  for (const NodeId output : nodes_of(network.topology(), NodeKind::kOutput))
+    for (const NodeId input : nodes_of(network.topology(), NodeKind::kInput)) network.add_shortcut(input, output);
   return network;
 }
 
@@ -122,12 +124,8 @@ TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed, 
 // Its weights are the offsets of parameters, so that weight decay pulls towards the linear model and not away from it.
 void TableObjective::start_from_linear() {
   const DagTopology& topology = network_.topology();
-  NodeId output = 0;
-  std::vector<NodeId> inputs;
-  for (const auto& [id, node] : topology.nodes()) {
-    if (node.kind == NodeKind::kInput) inputs.push_back(id);
-    if (node.kind == NodeKind::kOutput) output = id;
-  }
+  const NodeId output = nodes_of(topology, NodeKind::kOutput).back();
+  const std::vector<NodeId> inputs = nodes_of(topology, NodeKind::kInput);
   const auto in_all = [&](NodeId input) { return topology.find_edge(input, output).has_value(); };
   if (!std::ranges::all_of(inputs, in_all)) return;  // a sparse layer: the linear model is not within reach
   const std::vector<double> linear = least_squares(inputs.size(), train_.x, train_.y);
@@ -225,7 +223,7 @@ std::unique_ptr<Model> TableObjective::snapshot(std::span<const float> weights, 
 // --- Training.
 
 double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
-  const double begin = seconds_now();
+  PhaseClock book;
   const std::size_t size = options_.batch_size, inputs = schema_.num_inputs();
   const std::uint64_t per_epoch = order_.size() / size, epoch = batch / per_epoch;
   if (epoch != shuffled_epoch_) {
@@ -240,22 +238,20 @@ double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, P
              train_.x.begin() + static_cast<std::ptrdiff_t>((row + 1) * inputs));
     y.push_back(train_.y[row]);
   }
-  const double start = seconds_now();
-  phases.data += start - begin;
+  book(phases.data);
   if (options_.reference) return accumulate_reference(x, y, phases);
   DagNN& network = this->network();
   const double loss = table_loss(schema_.classifies(), network.forward(x, size, pool), y, &gradient);
-  const double middle = seconds_now();
+  book(phases.forward);
   network.zero_grad(pool);
   network.backward_accumulate(gradient, pool);
   take_gradients();
-  phases.forward += middle - start;
-  phases.backward += seconds_now() - middle;
+  book(phases.backward);
   return loss;
 }
 
 double TableObjective::accumulate_reference(std::span<const float> x, std::span<const float> y, PhaseSeconds& phases) {
-  const double start = seconds_now();
+  PhaseClock book;
   DagNN& network = this->network();
   const reference::Dag<float> plain(network);
   const std::size_t inputs = plain.inputs.size(), outputs = plain.outputs.size();
@@ -266,7 +262,7 @@ double TableObjective::accumulate_reference(std::span<const float> x, std::span<
     for (const std::size_t o : plain.outputs) out.push_back(a[r][o]);
   }
   const double loss = table_loss(schema_.classifies(), out, y, &gradient);
-  const double middle = seconds_now();
+  book(phases.forward);
   for (std::size_t r = 0; r < y.size(); ++r) plain.backward(z[r], a[r], &gradient[r * outputs], g, db, dw);
   network.zero_grad();
   for (std::size_t e = 0; e < dw.size(); ++e) {
@@ -276,8 +272,7 @@ double TableObjective::accumulate_reference(std::span<const float> x, std::span<
   // Biases lie in the same order as the reference's nodes, which begin with the inputs.
   std::copy(db.begin() + static_cast<std::ptrdiff_t>(inputs), db.end(), network.parameters().gradients(0).begin());
   take_gradients();
-  phases.forward += middle - start;
-  phases.backward += seconds_now() - middle;
+  book(phases.backward);
   return loss;
 }
 
@@ -349,9 +344,8 @@ void TableObjective::grow(std::uint64_t event) {
   for (const auto& [id, edge] : topology.edges())
     if (std::fabs(network.weight(id)) > std::fabs(network.weight(heaviest))) heaviest = id;
   const NodeId node = network.split_edge(heaviest);
-  std::vector<NodeId> candidates;
-  for (const auto& [id, other] : topology.nodes())
-    if (other.kind == NodeKind::kInput && !topology.find_edge(id, node)) candidates.push_back(id);
+  std::vector<NodeId> candidates = nodes_of(topology, NodeKind::kInput);
+  std::erase_if(candidates, [&](NodeId input) { return topology.find_edge(input, node).has_value(); });
   if (!candidates.empty())
     network.add_shortcut(candidates[Random(seed_, Purpose::kWiring, 1).choice(event, candidates.size())], node);
   take_weights();

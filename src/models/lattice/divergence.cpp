@@ -21,10 +21,7 @@ std::vector<DivergenceRow> divergence(const LatticeModel& model, int boards, con
   const SimulatorOptions options{.periodic = model.periodic(), .fire_rate = r.fire_rate, .seed = model.seed()};
   std::vector<DivergenceRow> rows(static_cast<std::size_t>(r.steps) + 1);
   for (int n = 0; n < count; ++n) {
-    BoardState start(channels, r.height, r.width);
-    for (int c = 0; c < channels; ++c)
-      for (int y = 0; y < r.height; ++y)
-        for (int x = 0; x < r.width; ++x) start.at(c, y, x) = data.validation.get(n, y, x, c) ? 1.0f : 0.0f;
+    const BoardState start = state_of(data.validation.board(static_cast<std::size_t>(n)));
     const auto soft = make_stepper(model, start, options, true), hard = make_stepper(model, start, options, false);
     for (int t = 0; t <= r.steps; ++t) {
       if (t > 0) {

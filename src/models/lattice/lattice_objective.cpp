@@ -141,12 +141,7 @@ bool LatticeObjective::astray(double progress, const Evaluation& last, const Eva
 }
 
 double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
-  double last = seconds_now();
-  const auto book = [&](double& phase) {
-    const double now = seconds_now();
-    phase += now - last;
-    last = now;
-  };
+  PhaseClock book;
   data_.draw(batch, initial_, target_);
   book(phases.data);
   if (options_.reference) return accumulate_reference(batch, pool, phases);

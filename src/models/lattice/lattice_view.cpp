@@ -143,6 +143,14 @@ class SoftStepper : public Stepper {
   std::uint64_t step_ = 0;
 };
 
+// An Error unless it is whole and as large as is `expected`.
+void check_board(const LatticeModel& model, const BoardState& s, bool expected) {
+  if (!expected || s.height < 1 || s.width < 1 || s.values.size() != s.index(s.channels, 0, 0))
+    fail("run model",
+         fmt::format("{} values for {} channels of {} x {}", s.values.size(), s.channels, s.height, s.width),
+         fmt::format("a whole board of {} channels", model.channels()));
+}
+
 }  // namespace
 
 BoardState state_of(const Board& board) {
@@ -172,11 +180,7 @@ std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, int height, int
                                       const SimulatorOptions& options, bool soft) {
   const auto checked = [&](RowRange rows) {
     BoardState s = start(rows);
-    if (s.height != rows.count || s.height < 1 || s.width != width || s.width < 1 || s.channels != model.channels() ||
-        s.values.size() != s.index(s.channels, 0, 0))
-      fail("run model",
-           fmt::format("{} values for {} channels of {} x {}", s.values.size(), s.channels, s.height, s.width),
-           fmt::format("a whole board of {} channels", model.channels()));
+    check_board(model, s, s.height == rows.count && s.width == width && s.channels == model.channels());
     return s;
   };
   if (soft && model.is_refined())
@@ -195,11 +199,7 @@ std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, const BoardStat
                   &part.values[part.index(c, 0, 0)]);
     return part;
   };
-  if (start.values.size() != start.index(start.channels, 0, 0) || start.height < 1 || start.width < 1)
-    fail("run model",
-         fmt::format("{} values for {} channels of {} x {}", start.values.size(), start.channels, start.height,
-                     start.width),
-         fmt::format("a whole board of {} channels", model.channels()));
+  check_board(model, start, true);
   return make_stepper(model, start.height, start.width, rows_of, options, soft);
 }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "espalier/message_passing.hpp"
 #include "graph/activation-inl.hpp"

@@ -87,13 +87,18 @@ std::vector<std::size_t> SimplifyObjective::batch_members(std::uint64_t batch) {
   return {first, first + static_cast<std::ptrdiff_t>(batch_size_)};
 }
 
+SimplifyObjective::Batch SimplifyObjective::batch_of(std::span<const std::size_t> members) const {
+  std::vector<const NumberedGraph*> inputs;
+  std::vector<std::uint32_t> edits;
+  for (const std::size_t i : members) {
+    inputs.push_back(&examples_[i].input);
+    edits.insert(edits.end(), examples_[i].edits.begin(), examples_[i].edits.end());
+  }
+  return {net_.batch(inputs), std::move(edits)};
+}
+
 double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
-  double last_booked = seconds_now();
-  const auto book = [&](double& phase) {
-    const double now = seconds_now();
-    phase += now - last_booked;
-    last_booked = now;
-  };
+  PhaseClock book;
   const std::vector<std::size_t> members = batch_members(batch);
   if (options_.reference) {
     book(phases.data);
@@ -122,18 +127,11 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
   const double scale = 1.0 / static_cast<double>(nodes);
   pool.for_chunks(last - first, 1, kNodeNs * static_cast<double>(nodes) / static_cast<double>(chunks), [&](Chunk c) {
     const std::size_t chunk = first + c.index;
-    const double start = seconds_now();
-    std::vector<const NumberedGraph*> inputs;
-    std::vector<std::uint32_t> edits;
-    for (std::size_t k = starts[chunk]; k < starts[chunk + 1]; ++k) {
-      const Example& example = examples_[members[k]];
-      inputs.push_back(&example.input);
-      edits.insert(edits.end(), example.edits.begin(), example.edits.end());
-    }
+    PhaseClock book_chunk;
+    const Batch b = batch_of(std::span(members).subspan(starts[chunk], starts[chunk + 1] - starts[chunk]));
     const auto state = states_.borrow();
-    const TransformBatch graphs = net_.batch(inputs);
-    times[chunk].data = seconds_now() - start;
-    losses[chunk] = net_.loss_and_gradients(graphs, edits, scale, *state, slots_.slot(chunk));
+    book_chunk(times[chunk].data);
+    losses[chunk] = net_.loss_and_gradients(b.graphs, b.edits, scale, *state, slots_.slot(chunk));
     times[chunk].forward = state->forward_seconds;
     times[chunk].backward = state->backward_seconds;
   });
@@ -161,23 +159,14 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
 }
 
 double SimplifyObjective::accumulate_reference(std::span<const std::size_t> members, PhaseSeconds& phases) {
-  const double start = seconds_now();
-  std::vector<const NumberedGraph*> inputs;
-  std::vector<std::uint32_t> edits;
-  for (const std::size_t i : members) {
-    inputs.push_back(&examples_[i].input);
-    edits.insert(edits.end(), examples_[i].edits.begin(), examples_[i].edits.end());
-  }
+  PhaseClock book;
+  const Batch b = batch_of(members);
   std::vector<float> gradients(parameters().num_parameters());
-  const TransformBatch graphs = net_.batch(inputs);
-  const double ready = seconds_now();
-  double middle = ready;
+  book(phases.data);
   const double loss = reference::transform_loss_and_gradients(
-      net_, graphs, edits, 1.0 / static_cast<double>(edits.size()), gradients, [&] { middle = seconds_now(); });
+      net_, b.graphs, b.edits, 1.0 / static_cast<double>(b.edits.size()), gradients, [&] { book(phases.forward); });
   for (std::size_t i = 0; i < gradients.size(); ++i) parameters().gradients()[i] += gradients[i];
-  phases.data += ready - start;
-  phases.forward += middle - ready;
-  phases.backward += seconds_now() - middle;
+  book(phases.backward);
   return loss;
 }
 

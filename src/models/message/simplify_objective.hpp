@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "base/scratch.hpp"
@@ -38,7 +37,12 @@ class SimplifyObjective : public Objective {
     NumberedGraph input;
     std::vector<std::uint32_t> edits;
   };
+  struct Batch {
+    TransformBatch graphs;
+    std::vector<std::uint32_t> edits;  // the right ones
+  };
   std::vector<std::size_t> batch_members(std::uint64_t batch);
+  Batch batch_of(std::span<const std::size_t> members) const;
   double accumulate_reference(std::span<const std::size_t> members, PhaseSeconds& phases);
 
   SimplifyTaskOptions options_;
