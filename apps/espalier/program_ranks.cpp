@@ -68,7 +68,8 @@ int as_rank(int argc, char** argv, int (*work)(int, char**)) {
       refuse_lone_ranks();
     } catch (const Error& error) {
       // Only the first speaks and fails: a failure of another one could end the first before it has spoken.
-      const bool first = number_from({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}).value_or(0) == 0;
+      const bool first =
+          number_from({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}).value_or(0) == 0;
       if (first) std::fprintf(stderr, "espalier: %s\n", error.what());
       if (ranks) ranks->leave();
       return first ? kUsage : kDone;
