@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
+#include "base/text.hpp"
 #include "circuit_files.hpp"
 #include "commands.hpp"
 #include "espalier/lattice_model.hpp"
@@ -74,7 +75,7 @@ std::vector<std::string> used_inputs(const Netlist& n) {
 void print_list(const char* title, const std::vector<std::string>& items) {
   constexpr std::size_t kMaxShown = 40;
   fmt::print("{}", title);
-  for (std::size_t i = 0; i < std::min(items.size(), kMaxShown); ++i) fmt::print(" {}", items[i]);
+  for (std::size_t i = 0; i < std::min(items.size(), kMaxShown); ++i) fmt::print(" {}", one_line(items[i]));
   if (items.size() > kMaxShown) fmt::print(" and {} more", items.size() - kMaxShown);
   fmt::print("{}\n", items.empty() ? " none" : "");
 }

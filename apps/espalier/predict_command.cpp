@@ -29,6 +29,8 @@ int predict(const PredictFlags& f) {
   check_output("-o", f.out, {f.csv, f.model});
   const auto model = load_model_as<TableModel>(f.model, "make one with: espalier train table");
   const std::vector<std::string>& classes = model->classes();
+  if (f.probabilities && classes.empty())
+    throw UsageError("--probabilities", fmt::format("{} predicts numbers, expected a model of classes", f.model));
   const CsvTable table = read_csv(f.csv);
   // The column that names the rows; "row" counts them when the file has no such column.
   const bool counted = f.id == "row" && std::ranges::find(table.header, f.id) == table.header.end();

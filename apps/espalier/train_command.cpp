@@ -51,8 +51,9 @@ void add_run_flags(Fields& options, TrainFlags& f) {
 // Progress of one seed, of one attempt after the other, or of many seeds, made from the run's events.
 class TrainProgress {
  public:
-  TrainProgress(const RunConfig& config, bool quiet)
-      : quiet_(quiet),
+  TrainProgress(const RunConfig& config, const RunControl& control, bool quiet)
+      : control_(control),
+        quiet_(quiet),
         seeds_(config.seeds),
         steps_(config.train.steps),
         budget_(config.seeds > 1 || !config.train.until_solved ? 0 : config.budget),
@@ -78,7 +79,7 @@ class TrainProgress {
       if (event.search) row.search = event.search->work;
       row.steps += row.searched + row.search;
     }
-    if (event.kind == Kind::kSeedEnded) row.steps = steps_ + (seeds_ > 1 ? 0 : work_);
+    if (event.kind == Kind::kSeedEnded && !control_.stopped()) row.steps = steps_ + (seeds_ > 1 ? 0 : work_);
     row.score = state.best.score;
     row.solved = state.best.solved;
     row.ended = event.kind == Kind::kSeedEnded;
@@ -133,6 +134,7 @@ class TrainProgress {
     return fmt::format("{} seeds running, {} solved, best {:.2f}%", running, solved, 100 * best);
   }
 
+  const RunControl& control_;
   bool quiet_;
   std::uint64_t seeds_, steps_, budget_, work_ = 0, attempts_ = 1;
   Progress bar_;
@@ -310,7 +312,7 @@ bool print_failures(const RunReport& report) {
 
 int train(Run run, const TrainFlags& f) {
   ThreadPool pool(f.threads);
-  TrainProgress progress(run.config(), f.quiet);
+  TrainProgress progress(run.config(), run.control(), f.quiet);
   run.listen([&](const RunEvent& event) { progress(event); });
   const OnInterrupt on_interrupt([&run] { run.control().stop(); });
   const TimeLimit limit(f.seconds, [&run] { run.control().stop(); });

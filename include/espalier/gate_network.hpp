@@ -38,6 +38,7 @@ struct Wiring {
 };
 
 enum class WiringKind { kUnique, kRandom };
+inline constexpr int kMaxNetworkGates = 1 << 28;  // of a layer, and of a network with all its copies
 
 // Every input is used (but for the last of an odd number); no two gates read the same pair. Needs 2 x outputs >=
 // inputs.

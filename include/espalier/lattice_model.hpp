@@ -41,10 +41,21 @@ struct BoardState {
   std::vector<float> values;
 
   BoardState() = default;
-  BoardState(int c, int h, int w) : channels(c), height(h), width(w), values(static_cast<std::size_t>(c) * h * w) {}
+  BoardState(int c, int h, int w) : channels(c), height(h), width(w), values(size_of(c, h, w)) {}
   std::size_t index(int c, int y, int x) const { return (static_cast<std::size_t>(c) * height + y) * width + x; }
-  float& at(int c, int y, int x) { return values[index(c, y, x)]; }
-  float at(int c, int y, int x) const { return values[index(c, y, x)]; }
+  // Errors for cells and channels that are not there.
+  float& at(int c, int y, int x) { return values[checked(c, y, x)]; }
+  float at(int c, int y, int x) const { return values[checked(c, y, x)]; }
+
+ private:
+  static std::size_t size_of(int c, int h, int w);
+  std::size_t checked(int c, int y, int x) const {
+    const std::size_t i = index(c, y, x);
+    if (c < 0 || y < 0 || x < 0 || c >= channels || y >= height || x >= width || i >= values.size()) [[unlikely]]
+      refuse(c, y, x);
+    return i;
+  }
+  [[noreturn]] void refuse(int c, int y, int x) const;
 };
 // Of bits and back; a value counts as 1 from one half on.
 BoardState state_of(const Board& board);

@@ -114,11 +114,11 @@ class BoardBatch {
   }
   // Boards 64 w .. 64 w + 63 at once; bits of boards that are not there are 0, and are left out when set.
   std::uint64_t word(std::size_t w, std::size_t y, std::size_t x, int c) const {
-    check(64 * w, y, x, c);
+    check(w < words() ? 64 * w : boards_, y, x, c);
     return words_[offset(w, y, x, c)] & lanes(w);
   }
   void set_word(std::size_t w, std::size_t y, std::size_t x, int c, std::uint64_t value) {
-    check(64 * w, y, x, c);
+    check(w < words() ? 64 * w : boards_, y, x, c);
     words_[offset(w, y, x, c)] = value & lanes(w);
   }
   std::uint64_t lanes(std::size_t w) const {  // bits of word w that are boards
@@ -196,7 +196,7 @@ class Simulator {
   // The rows that run() takes: all, or this process's band, which has none when there are more processes than rows.
   std::size_t first_row() const;
   std::size_t rows() const;
-  std::size_t rows_of(int rank) const;  // of another's band
+  std::size_t rows_of(int rank) const;  // of another's band; an Error when there is no such rank
   // `board` must have the simulator's rows and width and the cell's channels. Bands give their neighbours the rows that
   // these see, so all processes that have rows must run as many steps.
   void run(Board& board, std::uint64_t steps, const ThreadPool& pool = calling_thread());

@@ -8,10 +8,7 @@
 #include "base/text.hpp"
 
 namespace espalier {
-namespace {
 
-// Names and values out of files go into messages: control characters are shown as codes, and long texts are cut,
-// so that a message stays one line that a terminal can show.
 std::string one_line(std::string_view text) {
   constexpr std::size_t kMaxShown = 400;
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };  // within UTF-8
@@ -29,8 +26,6 @@ std::string one_line(std::string_view text) {
   }
   return length < text.size() ? line + "..." : line;
 }
-
-}  // namespace
 
 void fail(std::string_view op, std::string_view got, std::string_view expected, std::string_view hint) {
   std::string message = fmt::format("[{}] got {}, expected {}", one_line(op), one_line(got), one_line(expected));

@@ -74,7 +74,12 @@ Field::Field(std::string name, Member member, std::string help, double min, doub
       member_(std::move(member)),
       min_(min),
       max_(max),
-      choices_(std::move(choices)) {}
+      choices_(std::move(choices)) {
+  const bool whole = std::visit(Overloaded{[](const Access& access) { return access.get && access.set; },
+                                           [](const auto* member) { return member != nullptr; }},
+                                member_);
+  if (!whole) fail("option " + name_, "nothing that holds its value", "a member, or how to get and to set it");
+}
 
 Field::Kind Field::kind() const {
   return std::visit(Overloaded{[](bool*) { return Kind::kFlag; }, [](int*) { return Kind::kInteger; },

@@ -10,14 +10,45 @@ using Json = nlohmann::json;
 
 static constexpr std::size_t kMaxShown = 60;
 
+namespace {
+
+// Stops at the first bracket that is too deep. A pass of its own: the library's parser with a callback looks through a
+// list again after each of its objects, which is quadratic in the length of the list.
+class DepthCheck : public nlohmann::json_sax<Json> {
+ public:
+  bool too_deep() const { return depth_ > kMaxJsonDepth; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(std::size_t) override { return deeper(); }
+  bool start_array(std::size_t) override { return deeper(); }
+  bool end_object() override { return --depth_, true; }
+  bool end_array() override { return --depth_, true; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  bool deeper() {
+    ++depth_;
+    return !too_deep();
+  }
+
+  int depth_ = 0;
+};
+
+}  // namespace
+
 Json parse_json(std::string_view text, std::string_view what) {
-  const auto check_depth = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxJsonDepth)
-      fail("read JSON", fmt::format("{} nested more than {} deep", what, kMaxJsonDepth), "plain settings");
-    return true;
-  };
+  DepthCheck depth;
+  if (!Json::sax_parse(text.begin(), text.end(), &depth) && depth.too_deep())
+    fail("read JSON", fmt::format("{} nested more than {} deep", what, kMaxJsonDepth), "plain settings");
   try {
-    return Json::parse(text.begin(), text.end(), check_depth);
+    return Json::parse(text.begin(), text.end());
   } catch (const Json::parse_error& e) {
     fail("read JSON", fmt::format("{}, which is not JSON from byte {} on", what, e.byte), "JSON text",
          "look for a missing quote, comma or brace there");

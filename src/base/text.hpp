@@ -10,6 +10,10 @@ namespace espalier {
 // A character for an error message: 'x', or its code where it cannot be printed.
 std::string shown(char letter);
 
+// Names and values out of files, for messages and reports: control characters are shown as codes, and long texts are
+// cut, so that it stays one line that a terminal can show.
+std::string one_line(std::string_view text);
+
 // Takes the next line off `text`, without its end ("\n" or "\r\n").
 std::string_view take_line(std::string_view& text);
 

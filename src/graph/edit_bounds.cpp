@@ -8,13 +8,48 @@
 namespace espalier {
 namespace {
 
-std::vector<std::vector<std::int32_t>> label_multisets(const std::vector<std::vector<EditGraph::Neighbour>>& lists) {
-  std::vector<std::vector<std::int32_t>> sets(lists.size());
+// The labels of a node's edges, ascending, and how many of each there are: a dense graph has few kinds of many edges.
+struct LabelCount {
+  std::int32_t label;
+  std::uint32_t count;
+};
+using LabelCounts = std::vector<LabelCount>;
+
+std::vector<LabelCounts> label_counts(const std::vector<std::vector<EditGraph::Neighbour>>& lists) {
+  std::vector<LabelCounts> counts(lists.size());
+  std::vector<std::int32_t> labels;
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    for (const auto& n : lists[i]) sets[i].push_back(n.label);
-    std::sort(sets[i].begin(), sets[i].end());
+    labels.clear();
+    for (const auto& n : lists[i]) labels.push_back(n.label);
+    std::sort(labels.begin(), labels.end());
+    for (const std::int32_t label : labels) {
+      if (counts[i].empty() || counts[i].back().label != label) counts[i].push_back({label, 0});
+      ++counts[i].back().count;
+    }
   }
-  return sets;
+  return counts;
+}
+
+// EditProblem::multiset_cost of edges, to the bit.
+double counts_cost(const EditProblem& p, const LabelCounts& x, const LabelCounts& y) {
+  std::size_t common = 0, all_x = 0, all_y = 0;
+  for (const LabelCount& l : x) all_x += l.count;
+  for (const LabelCount& l : y) all_y += l.count;
+  for (std::size_t i = 0, j = 0; i < x.size() && j < y.size();) {
+    if (x[i].label == y[j].label)
+      common += std::min(x[i++].count, y[j++].count);
+    else if (x[i].label < y[j].label)
+      ++i;
+    else
+      ++j;
+  }
+  return p.multiset_cost(all_x, all_y, common);
+}
+
+std::size_t total_size(const std::vector<LabelCounts>& counts) {
+  std::size_t size = 0;
+  for (const LabelCounts& c : counts) size += c.size();
+  return size;
 }
 
 // A mapping that grows along edges: a node's neighbours go to its image's, those that look most alike first.
@@ -146,29 +181,34 @@ double quick_bound(const EditProblem& p, std::vector<std::int32_t>& mapping) {
          p.multiset_cost(loop_labels(p.a), loop_labels(p.b));
 }
 
-double assignment_bound(const EditProblem& p, std::vector<std::int32_t>& mapping) {
+std::optional<double> assignment_bound(const EditProblem& p, std::size_t max_work, std::vector<std::int32_t>& mapping) {
   const std::size_t n = p.a.size, m = p.b.size;
+  if (n > 0 && m > max_work / n) return std::nullopt;
   if (n > m) {
-    const double bound = assignment_bound(p.turned(), mapping);
-    mapping = turned(mapping, n);
+    const std::optional<double> bound = assignment_bound(p.turned(), max_work, mapping);
+    if (bound) mapping = turned(mapping, n);
     return bound;
   }
-  const auto out_a = label_multisets(p.a.out), out_b = label_multisets(p.b.out);
-  const auto in_a = label_multisets(p.a.in), in_b = label_multisets(p.b.in);
-  const std::vector<std::int32_t> none;
+  const auto out_a = label_counts(p.a.out), out_b = label_counts(p.b.out);
+  const auto in_a = label_counts(p.a.in), in_b = label_counts(p.b.in);
+  // Every pair looks at the labels of both its nodes. A few labels a node are as much work as the pair itself.
+  constexpr std::size_t kFreeLabels = 16;
+  const std::size_t labels_a = total_size(out_a) + total_size(in_a), labels_b = total_size(out_b) + total_size(in_b);
+  if ((m * labels_a + n * labels_b) / kFreeLabels > max_work) return std::nullopt;
+  const LabelCounts none;
   // Edges are seen from both ends, so each end carries half. A pair never costs more than both nodes left alone.
   std::vector<double> remove(n), insert(m), gain(n * m);
   double total = 0;
   for (std::size_t i = 0; i < n; ++i)
     total += remove[i] = p.costs.node_delete + p.edge_cost(p.a.loop[i], 0) +
-                         0.5 * (p.multiset_cost(out_a[i], none) + p.multiset_cost(in_a[i], none));
+                         0.5 * (counts_cost(p, out_a[i], none) + counts_cost(p, in_a[i], none));
   for (std::size_t j = 0; j < m; ++j)
     total += insert[j] = p.costs.node_insert + p.edge_cost(0, p.b.loop[j]) +
-                         0.5 * (p.multiset_cost(none, out_b[j]) + p.multiset_cost(none, in_b[j]));
+                         0.5 * (counts_cost(p, none, out_b[j]) + counts_cost(p, none, in_b[j]));
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < m; ++j)
       gain[i * m + j] = p.node_cost(i, j) + p.edge_cost(p.a.loop[i], p.b.loop[j]) +
-                        0.5 * (p.multiset_cost(out_a[i], out_b[j]) + p.multiset_cost(in_a[i], in_b[j])) - remove[i] -
+                        0.5 * (counts_cost(p, out_a[i], out_b[j]) + counts_cost(p, in_a[i], in_b[j])) - remove[i] -
                         insert[j];
   AssignmentSolver solver;
   if (n > 0) total += solver.solve(gain.data(), n, m, m);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
@@ -48,12 +49,21 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
   for (std::int32_t j = 0; j < static_cast<std::int32_t>(b.labels.size()); ++j)
     if (back[static_cast<std::size_t>(j)] < 0) insert_node(j);
 
-  std::map<std::pair<std::int32_t, std::int32_t>, const LabelledEdge*> edges_b;  // by their ends
+  struct Candidate {
+    std::pair<std::int32_t, std::int32_t> ends;
+    const LabelledEdge* edge;  // null once it is used
+  };
   const auto key = [&](std::int32_t x, std::int32_t y) {
     return a.directed || x <= y ? std::pair(x, y) : std::pair(y, x);
   };
   const auto node = [](std::uint32_t v) { return static_cast<std::int32_t>(v); };
-  for (const LabelledEdge& e : b.edges) edges_b[key(node(e.from), node(e.to))] = &e;
+  std::vector<Candidate> edges_b;  // by their ends
+  for (const LabelledEdge& e : b.edges) edges_b.push_back({key(node(e.from), node(e.to)), &e});
+  std::ranges::sort(edges_b, {}, &Candidate::ends);
+  const auto find = [&](std::int32_t x, std::int32_t y) -> Candidate* {
+    const auto found = std::ranges::lower_bound(edges_b, key(x, y), {}, &Candidate::ends);
+    return found != edges_b.end() && found->ends == key(x, y) ? &*found : nullptr;
+  };
   const auto remove_edge = [&](const LabelledEdge& e) {
     edits.push_back({EditKind::kDeleteEdge, node(e.from), node(e.to), -1, -1, e.label, {}, costs.edge_delete});
   };
@@ -63,12 +73,12 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
   };
   for (const LabelledEdge& e : a.edges) {
     const std::int32_t x = mapping[e.from], y = mapping[e.to];
-    const auto found = x < 0 || y < 0 ? edges_b.end() : edges_b.find(key(x, y));
-    if (found == edges_b.end()) {
+    Candidate* found = x < 0 || y < 0 ? nullptr : find(x, y);
+    if (!found) {
       remove_edge(e);
       continue;
     }
-    const LabelledEdge& other = *found->second;
+    const LabelledEdge& other = *std::exchange(found->edge, nullptr);
     if (e.label != other.label) {
       if (costs.edge_substitute <= costs.edge_insert + costs.edge_delete) {
         edits.push_back(
@@ -78,9 +88,9 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
         insert_edge(other);
       }
     }
-    edges_b.erase(found);
   }
-  for (const auto& [ends, e] : edges_b) insert_edge(*e);
+  for (const Candidate& c : edges_b)
+    if (c.edge) insert_edge(*c.edge);
   for (GraphEdit& edit : edits) edit.directed = a.directed;
   return edits;
 }
@@ -98,11 +108,12 @@ EditDistanceReport make_report(const LabelledGraph& a, const LabelledGraph& b, c
   return r;
 }
 
-// The assignment problem where there are at most so many pairs of nodes; else what can be had in about linear time.
-EditSearchResult bounds_of(const EditProblem& p, std::size_t max_pairs) {
+// The assignment problem where it is no more work than so many pairs of nodes; else what can be had in about linear
+// time.
+EditSearchResult bounds_of(const EditProblem& p, std::size_t max_work) {
   EditSearchResult r;
-  const bool assign = p.a.size == 0 || p.b.size <= max_pairs / p.a.size;
-  r.lower = assign ? assignment_bound(p, r.mapping) : quick_bound(p, r.mapping);
+  const std::optional<double> assigned = assignment_bound(p, max_work, r.mapping);
+  r.lower = assigned ? *assigned : quick_bound(p, r.mapping);
   if (p.grain > 0) r.lower = std::ceil((r.lower - kSlack) / p.grain) * p.grain;
   r.upper = improve_mapping(p, r.mapping, p.mapping_cost(r.mapping));
   return r;
@@ -122,7 +133,7 @@ EditDistanceReport edit_distance(const LabelledGraph& a, const LabelledGraph& b,
   const EditProblem p(a, b, options.costs);
   constexpr std::size_t kMaxPairs = 512 * 512;  // an assignment of some milliseconds, whatever the budget
   EditSearchResult found = bounds_of(p, kMaxPairs);
-  if (std::max(p.a.size, p.b.size) <= kMaxSearchNodes)
+  if (options.max_nodes > 0 && std::max(p.a.size, p.b.size) <= kMaxSearchNodes)
     found = edit_search(p, std::move(found.mapping), found.upper, found.lower, options);
   return make_report(a, b, options.costs, std::move(found));
 }
@@ -182,30 +193,42 @@ namespace {
 
 using Colours = std::vector<std::uint32_t>;
 
-// One number per different text, the same for both graphs.
+// One number per different look, the same for both graphs.
+template <class Look>
 class Palette {
  public:
-  std::uint32_t colour(const std::string& text) {
-    return numbers_.emplace(text, static_cast<std::uint32_t>(numbers_.size())).first->second;
+  std::uint32_t colour(const Look& look) {
+    return numbers_.emplace(look, static_cast<std::uint32_t>(numbers_.size())).first->second;
   }
 
  private:
-  std::map<std::string, std::uint32_t> numbers_;
+  std::map<Look, std::uint32_t> numbers_;
 };
+using NodePalette = Palette<std::vector<std::uint64_t>>;
+
+// The number of every edge's label.
+Colours edge_colours(const LabelledGraph& g, Palette<std::string>& palette) {
+  Colours colours;
+  for (const LabelledEdge& e : g.edges) colours.push_back(palette.colour(e.label));
+  return colours;
+}
 
 // A node's new colour: its own, then what it sees along its edges (way, label, colour there), sorted.
-Colours refine(const LabelledGraph& g, const Colours& before, Palette& palette) {
-  std::vector<std::vector<std::string>> seen(before.size());
-  for (const LabelledEdge& e : g.edges) {
-    seen[e.from].push_back(">" + e.label + "\x1f" + std::to_string(before[e.to]));
-    seen[e.to].push_back((g.directed ? "<" : ">") + e.label + "\x1f" + std::to_string(before[e.from]));
+Colours refine(const LabelledGraph& g, const Colours& edges, const Colours& before, NodePalette& palette) {
+  std::vector<std::vector<std::uint64_t>> seen(before.size());
+  const auto sight = [&](bool against, std::size_t e, std::uint32_t there) {
+    return std::uint64_t{against} << 63 | std::uint64_t{edges[e]} << 32 | before[there];
+  };
+  for (std::size_t e = 0; e < g.edges.size(); ++e) {
+    const auto& [from, to, label] = g.edges[e];
+    seen[from].push_back(sight(false, e, to));
+    seen[to].push_back(sight(g.directed, e, from));
   }
   Colours after;
   for (std::size_t v = 0; v < before.size(); ++v) {
     std::sort(seen[v].begin(), seen[v].end());
-    std::string text = std::to_string(before[v]);
-    for (const std::string& s : seen[v]) text += "\x1e" + s;
-    after.push_back(palette.colour(text));
+    seen[v].push_back(before[v]);
+    after.push_back(palette.colour(seen[v]));
   }
   return after;
 }
@@ -225,18 +248,20 @@ double wl_similarity(const LabelledGraph& a, const LabelledGraph& b, int rounds)
   if (rounds < 0) fail("wl similarity", fmt::format("{} rounds", rounds), "0 or more");
   a.check();
   b.check();
-  Palette labels;
+  Palette<std::string> labels, edge_labels;
   Colours x, y;
   for (const std::string& l : a.labels) x.push_back(labels.colour(l));
   for (const std::string& l : b.labels) y.push_back(labels.colour(l));
+  const Colours edges_a = edge_colours(a, edge_labels), edges_b = edge_colours(b, edge_labels);
   double sum = 0, weights = 0;
   for (int i = 0; i <= rounds; ++i) {
     const double weight = 1.0 / (1 + i);
     sum += weight * multiset_jaccard(x, y);
     weights += weight;
-    Palette palette;
-    x = refine(a, x, palette);
-    y = refine(b, y, palette);
+    if (i == rounds) break;
+    NodePalette palette;
+    x = refine(a, edges_a, x, palette);
+    y = refine(b, edges_b, y, palette);
   }
   return sum / weights;
 }

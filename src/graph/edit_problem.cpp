@@ -86,7 +86,12 @@ double EditProblem::multiset_cost(const std::vector<std::int32_t>& x, const std:
     else
       ++j;
   }
-  const std::size_t only_x = x.size() - common, only_y = y.size() - common, both = std::min(only_x, only_y);
+  return multiset_cost(x.size(), y.size(), common, substitute, remove, insert);
+}
+
+double EditProblem::multiset_cost(std::size_t x, std::size_t y, std::size_t common, double substitute, double remove,
+                                  double insert) {
+  const std::size_t only_x = x - common, only_y = y - common, both = std::min(only_x, only_y);
   return static_cast<double>(both) * substitute + static_cast<double>(only_x - both) * remove +
          static_cast<double>(only_y - both) * insert;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "espalier/graph.hpp"
@@ -47,6 +48,12 @@ struct EditProblem {
   double multiset_cost(const std::vector<std::int32_t>& x, const std::vector<std::int32_t>& y) const {
     return multiset_cost(x, y, edge_substitute(), costs.edge_delete, costs.edge_insert);  // of edges
   }
+  // The same of so many edges, `common` of them with labels in common.
+  static double multiset_cost(std::size_t x, std::size_t y, std::size_t common, double substitute, double remove,
+                              double insert);
+  double multiset_cost(std::size_t x, std::size_t y, std::size_t common) const {
+    return multiset_cost(x, y, common, edge_substitute(), costs.edge_delete, costs.edge_insert);
+  }
 
   // Exact cost of a whole mapping (-1 = deleted); what is not hit is inserted.
   double mapping_cost(const std::vector<std::int32_t>& mapping) const;
@@ -58,7 +65,9 @@ struct EditProblem {
 std::vector<std::int32_t> turned(const std::vector<std::int32_t>& mapping, std::size_t images);
 
 // One assignment problem over all pairs of nodes, O(n^3): a lower bound of the distance and the mapping it suggests.
-double assignment_bound(const EditProblem& problem, std::vector<std::int32_t>& mapping);
+// Nothing when there are more pairs than `max_work`, or as much work with the labels of their edges.
+std::optional<double> assignment_bound(const EditProblem& problem, std::size_t max_work,
+                                       std::vector<std::int32_t>& mapping);
 
 // About linear in nodes and edges: labels are counted for the lower bound; the mapping grows along edges from nodes
 // that look alike.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <set>
 
 #include "espalier/error.hpp"
 
@@ -141,14 +140,17 @@ GraphBatch batch_graphs(std::span<const Graph* const> graphs) {
 }
 
 void LabelledGraph::check() const {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> seen;
+  seen.reserve(edges.size());
   for (const LabelledEdge& e : edges) {
     if (e.from >= labels.size() || e.to >= labels.size())
       fail("graph", fmt::format("an edge from {} to {}", e.from, e.to), fmt::format("nodes below {}", labels.size()));
     const bool turn = !directed && e.from > e.to;
-    if (!seen.emplace(turn ? e.to : e.from, turn ? e.from : e.to).second)
-      fail("graph", fmt::format("the edge {} - {} twice", e.from, e.to), "every edge once");
+    seen.emplace_back(turn ? e.to : e.from, turn ? e.from : e.to);
   }
+  std::ranges::sort(seen);
+  if (const auto twice = std::ranges::adjacent_find(seen); twice != seen.end())
+    fail("graph", fmt::format("the edge {} - {} twice", twice->first, twice->second), "every edge once");
 }
 
 }  // namespace espalier

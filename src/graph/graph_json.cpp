@@ -112,6 +112,7 @@ LabelledGraph graph_from_json(std::string_view text, const std::string& what) {
 }
 
 std::string graph_to_json(const LabelledGraph& graph) {
+  graph.check();
   Json edges = Json::array();
   for (const LabelledEdge& e : graph.edges) edges.push_back({e.from, e.to, e.label});
   try {

@@ -22,6 +22,10 @@ constexpr std::size_t kVectorBytes = kLaneGroup * sizeof(float);
 void check_wiring(const std::string& name, const std::vector<Wiring>& layers, int copies) {
   if (layers.empty()) fail(name, "no layers", "at least one");
   if (copies < 1) fail(name, fmt::format("{} copies", copies), "at least one");
+  std::size_t gates = 0;
+  for (const Wiring& w : layers) gates += w.a.size();
+  if (gates > static_cast<std::size_t>(kMaxNetworkGates) / static_cast<std::size_t>(copies))
+    fail(name, fmt::format("{} copies of {} gates", copies, gates), fmt::format("at most {} gates", kMaxNetworkGates));
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const Wiring& w = layers[l];
     if (w.inputs < 1 || w.a.empty() || w.b.size() != w.a.size())

@@ -24,6 +24,8 @@ Wiring from_pairs(int inputs, const std::vector<std::pair<int, int>>& pairs) {
 void check_sizes(std::string_view op, int inputs, int outputs) {
   if (inputs < 2 || outputs < 1)
     fail(op, fmt::format("a layer {} -> {}", inputs, outputs), "at least 2 inputs and 1 output");
+  if (inputs > kMaxNetworkGates || outputs > kMaxNetworkGates)
+    fail(op, fmt::format("a layer {} -> {}", inputs, outputs), fmt::format("at most {} of either", kMaxNetworkGates));
 }
 
 }  // namespace

@@ -188,6 +188,8 @@ Simulator::~Simulator() = default;
 std::size_t Simulator::first_row() const { return plan_->band.begin; }
 std::size_t Simulator::rows() const { return plan_->band.end - plan_->band.begin; }
 std::size_t Simulator::rows_of(int rank) const {
+  const int ranks = options_.ranks ? options_.ranks->size() : 1;
+  if (rank < 0 || rank >= ranks) fail("simulator", fmt::format("rank {}", rank), fmt::format("0 to {}", ranks - 1));
   const RankShare band = band_of(whole_height_, options_.ranks, rank);
   return band.end - band.begin;
 }

@@ -16,9 +16,10 @@ namespace {
 struct VerilogNames {
   explicit VerilogNames(const Netlist& n) {
     PortNames ports(n);
-    UniqueNames taken;  // escaping may make two names one
-    for (const std::string& name : ports.inputs) nets.push_back(taken.take(verilog_name(name)));
-    for (const std::string& name : ports.outputs) outputs.push_back(taken.take(verilog_name(name)));
+    UniqueNames taken;  // other letters may make two names one
+    const auto written = [&](const std::string& name) { return verilog_name(taken.take(verilog_letters(name))); };
+    for (const std::string& name : ports.inputs) nets.push_back(written(name));
+    for (const std::string& name : ports.outputs) outputs.push_back(written(name));
     for (std::size_t g = 0; g < n.gates.size(); ++g) nets.push_back(taken.take(fmt::format("n{}", n.net_of_gate(g))));
   }
   std::vector<std::string> nets, outputs;

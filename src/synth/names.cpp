@@ -66,15 +66,20 @@ PortNames::PortNames(const Netlist& n) {
   for (const NetlistOutput& output : n.outputs) outputs.push_back(taken.take(line_name(output.name)));
 }
 
-std::string verilog_name(std::string_view name) {
-  if (identifier(name) == name) return std::string(name);
-  std::string escaped = "\\";
-  // What begins a macro or a comment does so in some tools even here.
+std::string verilog_letters(std::string_view name) {
+  std::string result;
+  // What begins a macro or a comment does so in some tools even in an escaped name.
   for (const char c : name) {
-    const bool trouble = c == '`' || c == '*' || c == '"' || (c == '/' && escaped.back() == '/');
-    escaped += c > ' ' && c < 127 && !trouble ? c : '_';
+    const bool trouble =
+        c == '`' || c == '*' || c == '"' || c == '\\' || (c == '/' && !result.empty() && result.back() == '/');
+    result += c > ' ' && c < 127 && !trouble ? c : '_';
   }
-  return escaped + " ";  // a blank ends it
+  return result;
+}
+
+std::string verilog_name(std::string_view letters) {
+  if (identifier(letters) == letters) return std::string(letters);
+  return fmt::format("\\{} ", letters);  // a blank ends it
 }
 
 std::string shown_name(std::string_view name) {

@@ -29,8 +29,11 @@ struct PortNames {
   std::vector<std::string> inputs, outputs;
   UniqueNames taken;  // for inner nets
 };
-// A port or net in Verilog: as it is, or as an escaped identifier, which reads as the same name.
-std::string verilog_name(std::string_view name);
+// With other letters where Verilog allows none of these. An escaped identifier is the same name as a plain one of its
+// letters, so names must differ by them, and only then be written.
+std::string verilog_letters(std::string_view name);
+// A port or net of such letters in Verilog: as it is, or escaped.
+std::string verilog_name(std::string_view letters);
 // A name out of a file for a message: short, one line, printable.
 std::string shown_name(std::string_view name);
 // Text for a comment: one line in any language, and no end of a block comment.

@@ -37,6 +37,8 @@ void check(bool good, const char* name, float value, const char* expected) {
 
 // Every condition is false for a NaN.
 void check_options(const OptimizerOptions& o) {
+  if (o.kind != OptimizerKind::kSgd && o.kind != OptimizerKind::kAdamW)
+    fail("optimizer", fmt::format("kind {}", static_cast<int>(o.kind)), "SGD or AdamW");
   check(o.momentum >= 0 && o.momentum < 1, "momentum", o.momentum, "at least 0 and below 1");
   check(o.beta1 >= 0 && o.beta1 < 1, "beta1", o.beta1, "at least 0 and below 1");
   check(o.beta2 >= 0 && o.beta2 < 1, "beta2", o.beta2, "at least 0 and below 1");
@@ -52,9 +54,13 @@ void check_rate(const char* op, float lr) {
 
 }  // namespace
 
-Optimizer::Optimizer(const OptimizerOptions& options, std::size_t num_parameters)
-    : options_(options), first_(num_parameters), second_(options.kind == OptimizerKind::kAdamW ? num_parameters : 0) {
+Optimizer::Optimizer(const OptimizerOptions& options, std::size_t num_parameters) : options_(options) {
   check_options(options_);
+  constexpr std::size_t kMaxParameters = std::size_t{1} << 48;  // far beyond any memory
+  if (num_parameters > kMaxParameters)
+    fail("optimizer", fmt::format("{} parameters", num_parameters), "as many as memory can hold");
+  first_.resize(num_parameters);
+  if (options.kind == OptimizerKind::kAdamW) second_.resize(num_parameters);
 }
 
 void Optimizer::step(Parameters& parameters, float lr, const ThreadPool& pool) {

@@ -45,6 +45,15 @@ class CircuitCommands : public testing::Test {
   const std::string raw_ = folder_ / "raw.json", small_ = folder_ / "small.json", broken_ = folder_ / "broken.blif";
 };
 
+TEST_F(CircuitCommands, NamesOutOfFilesAreShownOnOneLine) {
+  Netlist n;
+  n.add_output("o\n\x1b[31m", n.add_input("a\r\nb"));
+  test::write_file(folder_ / "odd.json", export_json(n));
+  const Ran text = espalier("circuit " + (folder_ / "odd.json"));
+  EXPECT_EQ(text.code, 0) << text.output;
+  EXPECT_THAT(text.output, AllOf(HasSubstr("a\\x0d\\nb"), HasSubstr("o\\n\\x1b[31m"), Not(HasSubstr("\x1b"))));
+}
+
 TEST_F(CircuitCommands, CircuitCountsBeforeAndAfterEveryPass) {
   const Ran text = espalier("circuit " + small_);
   EXPECT_EQ(text.code, 0) << text.output;

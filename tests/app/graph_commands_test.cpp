@@ -122,6 +122,18 @@ TEST(Predict, SaysTheClassAndItsProbabilities) {
   EXPECT_EQ(text_of(folder / "out.csv").rfind("kind,p(a),p(b)\na,", 0), 0u) << text_of(folder / "out.csv");
 }
 
+TEST(Predict, NumbersHaveNoProbabilities) {
+  const TempFolder folder;
+  std::string rows = "x,y\n";
+  for (int i = 0; i < 40; ++i) rows += std::to_string(i % 7) + "," + std::to_string(3 * (i % 7) + 1) + "\n";
+  write(folder / "rows.csv", rows);
+  ASSERT_EQ(run({"train", "table", "--csv", folder / "rows.csv", "--target", "y", "--train-steps", "5", "--quiet",
+                 "--out", folder / "run"})
+                .exit_code,
+            0);
+  expect_one_line(run({"predict", folder / "run", folder / "rows.csv", "--probabilities"}), 2, {"--probabilities"});
+}
+
 TEST(Table, TextThatIsNotUtf8IsRefusedBeforeThereIsAFolder) {
   const TempFolder folder;
   for (const char* text : {"a,kind\n1,\xff\n2,b\n", "a,k\xe9nd\n1,x\n2,y\n", "a,kind\n1,\xed\xa0\x80\n"}) {

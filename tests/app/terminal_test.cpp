@@ -52,6 +52,14 @@ TEST_F(Terminal, ClosedStreamsDoNotEndUpInFiles) {
   }
 }
 
+TEST_F(Terminal, ARunThatIsStoppedDoesNotShowItsEndAsReached) {
+  const Ended e = run({"train", "checkerboard-small", "--train-steps", "1000000", "--no-until-solved", "--refine", "0",
+                       "--seconds", "0.3", "--out", *folder_ / "stopped"});
+  EXPECT_EQ(e.exit_code, 0) << e.err;
+  EXPECT_NE(e.err.find("out of time"), std::string::npos) << e.err;
+  EXPECT_EQ(e.err.find("1000000/1000000"), std::string::npos) << e.err;
+}
+
 TEST_F(Terminal, AFullOneForMessagesDoesNotEndTheTraining) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   const std::string out = *folder_ / "full";

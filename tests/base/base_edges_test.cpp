@@ -70,5 +70,11 @@ TEST(BaseEdges, OverlapIsSharedMemoryAndNotNeighbourhood) {
   refuse_overlap("test", all.first(2), {all.subspan(5), {}});
 }
 
+TEST(BaseEdges, AnOptionHasSomewhereToKeepItsValue) {
+  EXPECT_THROW(Field("size", static_cast<int*>(nullptr), "help", 0, 1, {}), Error);
+  EXPECT_THROW(Field("size", Field::Access{}, "help", 0, 1, {}), Error);
+  EXPECT_THROW(Field("size", Field::Access{[] { return std::string(); }, {}}, "help", 0, 1, {}), Error);
+}
+
 }  // namespace
 }  // namespace espalier

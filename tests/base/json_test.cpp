@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "espalier/error.hpp"
 #include "temp_folder.hpp"
 
@@ -32,6 +34,15 @@ TEST(Json, DepthHasALimitAndADeepTextDoesNotCrash) {
   EXPECT_NO_THROW(parse_json(nested(kMaxJsonDepth), "test"));
   EXPECT_THAT(refused(nested(kMaxJsonDepth + 2)), HasSubstr("nested more than 64"));
   EXPECT_THAT(refused(std::string(5'000'000, '[')), HasSubstr("nested more than 64"));
+}
+
+TEST(Json, ALongListOfObjectsTakesTimeInProportion) {
+  constexpr std::size_t kObjects = 200'000;  // a minute when each of them looks through all before it
+  std::string text = "[{}";
+  for (std::size_t i = 1; i < kObjects; ++i) text += ",{}";
+  const std::clock_t before = std::clock();
+  EXPECT_EQ(parse_json(text + "]", "test").size(), kObjects);
+  EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 5.0);
 }
 
 TEST(Json, ValuesAreShownShortAndOnOneLine) {

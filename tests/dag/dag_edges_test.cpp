@@ -182,5 +182,21 @@ TEST(DagEdges, SharedWeightsRefuseWhatIsNoNumber) {
   }
 }
 
+TEST(DagEdges, EditsAreAppliedWithOptimizersThatAreThere) {
+  Small s;
+  s.n.split_edge(s.xh);
+  Optimizer* const none[] = {nullptr};
+  EXPECT_THROW(s.n.apply_edits(none), Error);
+  EXPECT_NO_THROW(s.n.apply_edits(nullptr));
+}
+
+TEST(DagEdges, KindsAndActivationsThatAreNoneAreRefused) {
+  Small s;
+  EXPECT_THROW(s.n.add_node(static_cast<NodeKind>(9)), Error);
+  EXPECT_THROW(s.n.add_node(NodeKind::kHidden, static_cast<Activation>(9)), Error);
+  EXPECT_THROW(s.n.restore_node(77, NodeKind::kHidden, static_cast<Activation>(5), 0), Error);
+  EXPECT_THROW(DagNN::layered({2, 2, 1}, {.hidden = static_cast<Activation>(9)}), Error);
+}
+
 }  // namespace
 }  // namespace espalier

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "espalier/gate_network.hpp"
+#include "espalier/lattice_model.hpp"
 #include "espalier/logic_automaton.hpp"
 #include "espalier/netlist.hpp"
 #include "espalier/optimizer.hpp"
@@ -21,6 +22,47 @@ SoftChoice soft_choice(Choices& c) {
   if (c.below(4) == 0) choice.gumbel_scale = c.number();
   choice.straight = c.below(2);
   return choice;
+}
+
+BoardState board_state(Choices& c, int channels, int height, int width) {
+  const auto about = [&](int right) { return c.rarely() ? small(c, 6) : right; };
+  BoardState state(about(channels), about(height), about(width));
+  if (c.rarely()) state.values.resize(c.below(40));
+  for (float& value : state.values) value = c.number();
+  return state;
+}
+
+// A model that learned from pairs of boards: its starts, its steppers, its cell with another circuit in it.
+void lattice_model(Choices& c, const Automaton& automaton, const Parameters& p) {
+  const int height = small(c, 5), width = small(c, 6), shown = c.rarely() ? small(c, 3) : 1;
+  const auto values = [&](int channels) {
+    const int count = 2 * height * width * channels;
+    std::vector<std::uint8_t> bits(c.size(static_cast<std::size_t>(count > 0 ? count : 0)));
+    for (std::uint8_t& bit : bits) bit = static_cast<std::uint8_t>(c.below(c.rarely() ? 3 : 2));
+    return bits;
+  };
+  BoardPairs pairs{"pairs", c.rarely() ? small(c, 3) : 2, height, width, 1, shown, values(1), values(shown)};
+  const LatticeModel model(automaton, {.batch = 1, .height = height, .width = width, .steps = 1}, std::move(pairs),
+                           c.rarely() ? c.floats(c.below(60)) : p.values(), 1);
+  attempt([&] { model.start(small(c, 6), small(c, 6), 1, {small(c, 6), small(c, 6)}); });
+  attempt([&] { board_of(board_state(c, model.channels(), height, width)); });
+  attempt([&] { board_state(c, 2, 3, 4).at(small(c, 2), small(c, 3), small(c, 4)); });
+  attempt([&] { export_board(model, {.height = small(c, 4), .width = small(c, 4), .steps = small(c, 3)}); });
+  attempt([&] {
+    SimulatorOptions o = run_options(model);
+    if (c.rarely()) o.fire_rate = static_cast<double>(c.number());
+    if (c.rarely()) o.dead.push_back({c.below(9), c.below(90), c.below(9), c.below(90), 0, 3});
+    o.random_reset = c.rarely() ? c.below(9) : 0;
+    const auto stepper = make_stepper(model, board_state(c, model.channels(), height, width), o, c.below(2) > 0);
+    stepper->advance(c.below(3), calling_thread());
+    stepper->figures();
+  });
+  attempt([&] {
+    Netlist cell = model.raw_cell();
+    if (c.rarely()) cell.outputs.front().net = static_cast<Net>(c.below(256));
+    if (c.rarely() && !cell.gates.empty()) cell.gates.front().a = static_cast<Net>(c.below(256));
+    model.refined(std::move(cell))->quick_cell();
+  });
 }
 
 }  // namespace
@@ -109,6 +151,7 @@ void api_lattice(std::span<const std::byte> bytes) {
         }
       harden(automaton, c.floats(c.size(p.num_parameters())));
       harden_folded(automaton, c.floats(c.size(p.num_parameters())));
+      lattice_model(c, automaton, p);
     });
 }
 
@@ -167,7 +210,7 @@ void api_netlist(std::span<const std::byte> bytes) {
     attempt([&] {
       BoardBatch boards(c.below(70), c.below(6), c.below(9), c.rarely() ? 3 : channels);
       boards.set(c.below(80), c.below(6), c.below(9), small(c, 2), true);
-      boards.word(c.below(3), c.below(6), c.below(9), small(c, 2));
+      boards.word(c.below(3) << (c.rarely() ? 58 : 0), c.below(6), c.below(9), small(c, 2));
       boards.set_board(c.below(70), Board(c.size(boards.height()), c.size(boards.width()), channels));
       const BoardBatch before = boards;
       const BoardBatch fire = draw_fire(boards, small(c, 4), static_cast<double>(c.number()), 1, 0);

@@ -108,5 +108,16 @@ TEST(LogicEdges, SizesThatDoNotFitAreRefused) {
   EXPECT_THROW(make_wiring(WiringKind::kUnique, 9, 2, g.random), Error);  // inputs that nobody reads
 }
 
+TEST(LogicEdges, MoreGatesThanCanBeCountedAreRefused) {
+  const Random random(1, Purpose::kWiring);
+  for (const WiringKind kind : {WiringKind::kUnique, WiringKind::kRandom}) {
+    EXPECT_THROW(make_wiring(kind, 4, 2'000'000'000, random), Error);
+    EXPECT_THROW(make_wiring(kind, 2'000'000'000, 2'000'000'000, random), Error);
+  }
+  const Wiring wiring = random_wiring(2, 3, random);
+  EXPECT_THROW(GateNetwork("gates", {wiring}, 2'000'000'000), Error);
+  EXPECT_NO_THROW(GateNetwork("gates", {wiring}, 3));
+}
+
 }  // namespace
 }  // namespace espalier

@@ -242,5 +242,37 @@ TEST(EmbeddingEdges, FrozenRowsStayWhateverStepsOverThem) {
   }
 }
 
+TEST(MessageEdges, AStateWithoutWhatForwardKeepsIsRefused) {
+  for (const Aggregation aggregation : {Aggregation::kMean, Aggregation::kMax})
+    for (const bool norm : {false, true}) {
+      Parameters p;
+      const MessagePassingLayer layer(p, "layer", {.in = 2, .out = 3, .aggregation = aggregation, .layer_norm = norm});
+      layer.initialize(p, 1);
+      const MessageGraph graph({Graph(3, {{0, 1}, {1, 2}})});
+      std::vector<float> h(6, 0.5f), y(9), dy(9, 1.0f), gradients(p.num_parameters());
+      MessageState state;
+      layer.forward_batch(p, graph, h, y, state);
+      const auto backward = [&](MessageState& s) { layer.backward(p, graph, h, y, dy, s, gradients, {}); };
+      MessageState copy = state;
+      EXPECT_NO_THROW(backward(copy));
+      MessageState bare;  // as if there had been a forward pass
+      bare.forward_nodes = 3;
+      bare.forward_edges = 2;
+      bare.forward_options = layer.options();
+      bare.forward_changes = p.changes();
+      if (norm || aggregation == Aggregation::kMax)
+        EXPECT_THROW(backward(bare), Error);
+      else
+        EXPECT_NO_THROW(backward(bare));
+    }
+}
+
+TEST(MessageEdges, AggregationsThatAreNoneAreRefused) {
+  Parameters p;
+  EXPECT_THROW(MessagePassingLayer(p, "l", {.in = 2, .out = 3, .aggregation = static_cast<Aggregation>(3)}), Error);
+  EXPECT_THROW(MessagePassingLayer(p, "l", {.in = 2, .out = 3, .activation = static_cast<Activation>(9)}), Error);
+  EXPECT_TRUE(p.tensors().empty());
+}
+
 }  // namespace
 }  // namespace espalier

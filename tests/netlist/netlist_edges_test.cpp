@@ -42,5 +42,26 @@ TEST(NetlistEdges, RatesThatAreNoNumberDrawNothing) {
   EXPECT_THROW(draw_fire(boards, -1, 0.5, 1, 0), Error);
 }
 
+TEST(NetlistEdges, WordsOfABatchEndWithItsBoards) {
+  BoardBatch boards(65, 2, 2, 1);
+  boards.set_word(1, 0, 0, 0, 1);
+  EXPECT_EQ(boards.word(1, 0, 0, 0), 1u);
+  // 64 times the last two wraps around to a board that there is.
+  for (const std::size_t word : {std::size_t{2}, std::size_t{1} << 58, (std::size_t{1} << 58) + 1}) {
+    EXPECT_THROW(boards.word(word, 0, 0, 0), Error) << word;
+    EXPECT_THROW(boards.set_word(word, 0, 0, 0, 1), Error) << word;
+  }
+}
+
+TEST(NetlistEdges, ASimulatorKnowsItsRanks) {
+  Netlist cell;
+  for (int i = 0; i < 9; ++i) cell.add_input("i" + std::to_string(i));
+  cell.add_output("o", 4);
+  const Simulator simulator(cell, 3, 5);
+  EXPECT_EQ(simulator.rows_of(0), 3u);
+  EXPECT_THROW(simulator.rows_of(1), Error);
+  EXPECT_THROW(simulator.rows_of(-1), Error);
+}
+
 }  // namespace
 }  // namespace espalier

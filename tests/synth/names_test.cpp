@@ -102,6 +102,25 @@ TEST(Names, OfAnyLettersLeaveEveryFormatWhole) {
   }
 }
 
+TEST(Names, ThatVerilogWritesAlikeStayApart) {
+  const TempFolder folder;
+  Netlist n;
+  n.name = "alike";
+  for (const char* name : {"a\u2028", "a\u2029", "x\"y", "x_y", "x*y", "//", "/*", "module", "n9", "a[0]", "a.0"})
+    n.add_input(name);
+  n.add_output("x`y", n.add_gate(Gate::kAnd, 0, 1));
+  n.add_output("n11", n.add_gate(Gate::kOr, 2, 3));
+  n.add_output("a[0]", n.add_gate(Gate::kXor, 9, 10));
+  for (const ExportedFile& f :
+       export_circuit(ProvedCircuit::as_given(n), {.format = CircuitFormat::kVerilog, .file = folder / "m.v"}))
+    write_file(f.path, f.content);
+  const auto icarus = run("iverilog -o " + (folder / "m") + " " + (folder / "m.v") + " " + (folder / "m_tb.v"));
+  EXPECT_EQ(icarus.code, 0) << icarus.output.substr(0, 1000);
+  const auto ran = run("vvp " + (folder / "m"));  // all of its ports are joined to the right nets
+  EXPECT_EQ(ran.code, 0) << ran.output.substr(0, 1000);
+  EXPECT_EQ(ran.output.find("FAIL"), std::string::npos) << ran.output.substr(0, 1000);
+}
+
 TEST(Names, OfFilesThatCCannotIncludeAreRefused) {
   const ProvedCircuit circuit = ProvedCircuit::as_given(and_gate("a"));
   for (const char* file : {"dir/a\".c", "a\n.c", "a\\b.c", "\x01.c"})

@@ -108,5 +108,10 @@ TEST(TrainEdges, ATrainerNeedsSomebodyWhoWatches) {
   EXPECT_THROW(trainer.evaluate(), Error);
 }
 
+TEST(TrainEdges, AnOptimizerOfMoreThanMemoryOrOfNoKindIsRefused) {
+  EXPECT_THROW(Optimizer({}, ~std::size_t{0} / 2), Error);
+  EXPECT_THROW(Optimizer({.kind = static_cast<OptimizerKind>(9)}, 3), Error);
+}
+
 }  // namespace
 }  // namespace espalier

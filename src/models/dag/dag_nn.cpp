@@ -148,6 +148,8 @@ void DagNN::apply_edits(Optimizer* optimizer) {
 void DagNN::apply_edits(std::span<Optimizer* const> optimizers) {
   State& s = *state_;
   for (Optimizer* optimizer : optimizers)
+    if (!optimizer) fail("apply edits", "no optimizer in the list", "optimizers alone");
+  for (Optimizer* optimizer : optimizers)
     if (optimizer->first_moment().size() != parameters_.num_parameters())
       fail("apply edits", fmt::format("an optimizer of {} parameters", optimizer->first_moment().size()),
            fmt::format("{} as the network had before them", parameters_.num_parameters()),

@@ -52,6 +52,9 @@ NodeId DagTopology::add_node(NodeKind kind, Activation activation, std::uint32_t
 void DagTopology::restore_node(NodeId id, NodeKind kind, Activation activation, std::uint32_t symbol) {
   if (nodes_.contains(id)) fail("dag node", fmt::format("id {} twice", id), "every id once");
   if (id == kNoId) fail("dag node", fmt::format("id {}", id), "a smaller one");
+  if (kind != NodeKind::kInput && kind != NodeKind::kHidden && kind != NodeKind::kOutput)
+    fail("dag node", fmt::format("kind {}", static_cast<int>(kind)), "an input, a hidden node or an output");
+  (void)name_of(activation);  // an Error when there is no such activation
   if (kind == NodeKind::kInput && activation != Activation::kLinear)
     fail("dag node", fmt::format("an input with activation {}", name_of(activation)), "linear",
          "inputs are clamped to the sample");

@@ -190,6 +190,9 @@ class BoardsGoal : public LatticeGoal {
       fail("boards",
            fmt::format("{} boards with {} and {} values", pairs_.count, pairs_.start.size(), pairs_.target.size()),
            "starts and targets of the same number and size");
+    for (const auto* values : {&pairs_.start, &pairs_.target})
+      if (std::ranges::any_of(*values, [](std::uint8_t value) { return value > 1; }))
+        fail("boards", "a value above 1", "0 and 1");
   }
   std::string kind() const override { return "boards"; }
   std::string name() const override { return pairs_.name; }

@@ -127,6 +127,7 @@ RolloutOptions fitted(RolloutOptions rollout, const LatticeGoal& goal, int chann
 LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, std::shared_ptr<const LatticeGoal> goal,
                            std::span<const float> weights, std::uint64_t seed)
     : automaton_(std::move(automaton)), rollout_(rollout), goal_(std::move(goal)), seed_(seed) {
+  if (!goal_) fail("lattice model", "no goal", "what it was trained to do");
   automaton_.add_parameters(parameters_, 0);
   if (weights.size() != parameters_.num_parameters())
     fail("lattice model", fmt::format("{} weights", weights.size()),
@@ -185,6 +186,7 @@ std::unique_ptr<LatticeModel> LatticeModel::trained() const {
 
 std::unique_ptr<LatticeModel> LatticeModel::refined(Netlist cell) const {
   const int trained = automaton_.options().channels;
+  check_netlist(cell, "refined model");
   if (cell_channels(cell) < trained)
     fail("refined model", fmt::format("a cell of {} channels", cell_channels(cell)),
          fmt::format("at least {}", trained));
@@ -198,6 +200,12 @@ int LatticeModel::loss_channels() const { return goal_->loss_channels(); }
 BoardView LatticeModel::view() const { return goal_->view(rollout_); }
 Board LatticeModel::target(int height, int width) const { return goal_->target(rollout_, height, width); }
 BoardState LatticeModel::start(int height, int width, std::uint64_t seed, RowRange rows) const {
+  if (height < 1 || width < 1 || rows.first < 0 || rows.count < 0 || rows.first > height ||
+      rows.count > height - rows.first)
+    fail("start",
+         fmt::format("rows {} to {} of a board of {} x {}", rows.first, rows.first + std::int64_t{rows.count}, height,
+                     width),
+         "rows that it has");
   return goal_->start(rollout_, channels(), height, width, seed, rows);
 }
 

@@ -153,6 +153,18 @@ void check_board(const LatticeModel& model, const BoardState& s, bool expected) 
 
 }  // namespace
 
+std::size_t BoardState::size_of(int c, int h, int w) {
+  constexpr double kMaxValues = 1e12;  // far beyond any memory
+  if (c < 0 || h < 0 || w < 0 || static_cast<double>(c) * h * w > kMaxValues)
+    fail("board state", fmt::format("{} channels of {} x {}", c, h, w), "sizes from 0 that memory can hold");
+  return static_cast<std::size_t>(c) * static_cast<std::size_t>(h) * static_cast<std::size_t>(w);
+}
+
+void BoardState::refuse(int c, int y, int x) const {
+  fail("board state", fmt::format("cell ({}, {}), channel {}", y, x, c),
+       fmt::format("one of {} x {} cells and {} channels, with {} values", height, width, channels, values.size()));
+}
+
 BoardState state_of(const Board& board) {
   BoardState state(board.channels(), static_cast<int>(board.height()), static_cast<int>(board.width()));
   for (int c = 0; c < state.channels; ++c)
@@ -178,6 +190,11 @@ SimulatorOptions run_options(const LatticeModel& model) {
 
 std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, int height, int width, const StartRows& start,
                                       const SimulatorOptions& options, bool soft) {
+  if (!start || height < 1 || width < 1)
+    fail("run model", fmt::format("a board of {} x {}{}", height, width, start ? "" : " without a start"),
+         "sides from 1 and a start");
+  if (!(options.fire_rate >= 0 && options.fire_rate <= 1))
+    fail("run model", fmt::format("a fire rate of {}", options.fire_rate), "0 to 1");
   const auto checked = [&](RowRange rows) {
     BoardState s = start(rows);
     check_board(model, s, s.height == rows.count && s.width == width && s.channels == model.channels());

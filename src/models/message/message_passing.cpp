@@ -32,6 +32,9 @@ MessagePassingLayer::MessagePassingLayer(Parameters& p, const std::string& name,
   if (o.relations == 0 || o.relations > kMaxRelations)
     fail("message passing", fmt::format("{} relations", o.relations), "1 to 1024");
   if (o.activation == Activation::kSigmoid) fail("message passing", "sigmoid", "linear, relu, leaky relu or tanh");
+  (void)name_of(o.activation);  // an Error when there is no such activation
+  if (o.aggregation != Aggregation::kMean && o.aggregation != Aggregation::kSum && o.aggregation != Aggregation::kMax)
+    fail("message passing", fmt::format("aggregation {}", static_cast<int>(o.aggregation)), "mean, sum or max");
   first_offset_ = p.num_parameters();
   const auto add = [&](const char* part, std::vector<std::size_t> shape) {
     return p.tensors()[p.add(name + "." + part, std::move(shape))].offset;
@@ -212,8 +215,13 @@ void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& grap
                                    std::span<const float> y, std::span<const float> dy, MessageState& state,
                                    std::span<float> gradients, std::span<float> dh, const ThreadPool& pool) const {
   check(p, graph, h, y.size());
+  const std::size_t heard = graph.sides().size() * graph.num_nodes() * options_.in;
+  const bool kept =
+      (!options_.layer_norm || (state.normed.size() == graph.num_nodes() * options_.out &&
+                                state.inverse_deviation.size() == graph.num_nodes())) &&
+      (options_.aggregation != Aggregation::kMax || (state.maxima.size() == heard && state.winners.size() == heard));
   if (state.forward_options != options_ || state.forward_offset != first_offset_ ||
-      state.forward_nodes != graph.num_nodes() || state.forward_edges != graph.num_edges())
+      state.forward_nodes != graph.num_nodes() || state.forward_edges != graph.num_edges() || !kept)
     fail("message passing", "backward with a state of another graph or layer, or of none",
          "forward_batch with this state first");
   if (state.forward_changes != p.changes())
