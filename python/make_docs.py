@@ -21,10 +21,11 @@ ragged lists, complex numbers, masked values, NaN, infinity and wrong shapes are
 time. In a notebook models, runs, circuits and boards show themselves, in the colours of the page. Notebooks are in
 [examples](../examples).
 
-What Python costs, by `chrt -f 5 python python/overhead.py 5` on a shared machine of two cores: a training step of
-`checkerboard` on one thread took 19.0 ms in the program and 21.2 ms in a loop of one's own (6 % more, median of five pairs);
-the import 91 ms, 64 of them NumPy's. A hard rollout takes no memory beyond its result, a soft one as much again, since its
-states are kept for gradients.
+What Python costs, by `python python/overhead.py 9 build/release/espalier` on two cores of an Intel Xeon (Emerald Rapids)
+that others used as well: a training step of `checkerboard` on one thread took 23.8 ms of processor time in a loop of one's
+own, 1.1 % more than in the program of the package and 2.0 % more than in that of `script/build` (medians of nine rounds in
+turn; half of the rounds lay between -2 and +6 %). The import took 120 ms, 100 of them NumPy's. A rollout, hard or soft, takes no
+memory to speak of beyond its result; a soft one with `fire_rate` below 1 as much again.
 
 This page is made from the docstrings by `python python/make_docs.py`.
 """
@@ -69,6 +70,10 @@ def signature(name, thing):
         return name
 
 
+# What functions return: nobody makes one.
+RETURNED = {"Boards", "EditDistance", "Error", "Interrupted", "RewriteModel", "Run", "TableModel", "Verification"}
+
+
 def member_lines(cls):
     for base in reversed([c for c in cls.__mro__ if c.__module__.startswith("espalier")]):
         for name, value in vars(base).items():
@@ -95,7 +100,7 @@ def page():
         for name in names:
             thing = getattr(espalier, name)
             parts.append(f"### {name}\n")
-            if name != "Error":
+            if name not in RETURNED:
                 parts.append(f"`{signature(name, thing)}`\n")
             parts.append(prose(thing.__doc__ if name != "Error" else "What users can mend: a `ValueError` whose text "
                                 "says what came, what was expected, and what to do.") + "\n")

@@ -36,9 +36,11 @@ def indices(values, what, ndim=None, dtype=np.int64):
     array = _numbers(values, what)
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64)
-    if array.dtype.kind not in "iu" or (array.size and array.min() < 0) or (
-            array.size and int(array.max()) > np.iinfo(dtype).max):
+    if array.dtype.kind not in "iu":
         raise Error(f"[{what}] got {array.dtype} values, expected whole numbers from 0 on")
+    for outside in (int(array.min()), int(array.max())) if array.size else ():
+        if not 0 <= outside <= np.iinfo(dtype).max:
+            raise Error(f"[{what}] got {outside}, expected whole numbers from 0 to {np.iinfo(dtype).max}")
     return _dimensions(np.ascontiguousarray(array, dtype=dtype), what, ndim)
 
 
@@ -111,7 +113,7 @@ def plain(value):
 
 
 def _short(value):
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -122,8 +124,11 @@ def _numbers(values, what):
         array = np.asarray(values)
     except (ValueError, TypeError):
         array = None
-    if array is None or array.dtype.kind not in "biufc":
-        raise Error(f"[{what}] got {_short(values)}, expected an array of numbers")
+    if array is None:
+        raise Error(f"[{what}] got lists of several lengths or kinds, expected an array of numbers")
+    if array.dtype.kind not in "biufc":
+        got = _short(values) if array.ndim == 0 else f"an array of type {array.dtype}"
+        raise Error(f"[{what}] got {got}, expected an array of numbers")
     return array
 
 

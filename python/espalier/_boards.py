@@ -23,8 +23,9 @@ def _boards(values, what, convert):
 class LogicAutomaton:
     """A grid of cells that all run the same small circuit of logic gates, trained as soft gates.
 
-    ``update`` and ``perceive`` are layer widths, as a list or as the program writes them ("256x10,128,64,32,16,8,8");
-    ``wiring`` is "unique" or "random", ``boundary`` "zero" or "periodic".
+    ``update`` and ``perceive`` are layer widths, as a list or as the program writes them. Without ``update`` there are ten
+    layers of 256, which then narrow down to the channels: "256x10,128,64,32,16,8,8" for eight of them. ``wiring`` is
+    "unique" or "random", ``boundary`` "zero" or "periodic".
 
     Boards are arrays [boards, height, width, channels]; the first dimension may be left out. Hard boards are uint8
     of 0 and 1, soft ones float32.
@@ -36,10 +37,11 @@ class LogicAutomaton:
 
     def __init__(self, channels=8, kernels=16, perceive="8,4,2", update=None, wiring="unique", boundary="zero", seed=1,
                  start_logit=5.0, threads=None):
-        settings = [("channels", whole(channels, "channels", 1, 10**6)), ("kernels", whole(kernels, "kernels", 1, 10**6)),
+        channels = whole(channels, "channels", 1, 10**6)
+        settings = [("channels", channels), ("kernels", whole(kernels, "kernels", 1, 10**6)),
                     ("perceive", _layers(perceive)), ("wiring", text_of(wiring, "wiring")),
                     ("boundary", text_of(boundary, "boundary"))]
-        settings.append(("update", _layers(update) if update is not None else f"256x10,128,64,32,16,8,{channels}"))
+        settings.append(("update", _layers(update) if update is not None else _usual_layers(channels)))
         self._core = _core.Automaton(settings, whole(seed, "seed"), number(start_logit, "start_logit", -1e6, 1e6),
                                      threads_of(threads))
 
@@ -163,6 +165,13 @@ def _layers(value):
     return value if isinstance(value, str) else [whole(v, "layers", 1, 10**7) for v in items(value, "layers")]
 
 
+def _usual_layers(channels):
+    """Ten layers of 256 gates, then half as many in each until a last one has a gate for every channel."""
+    narrowing = [width for width in (128, 64, 32, 16, 8) if width >= channels]
+    narrowing += [width for width in (4, 2) if channels < 4 and width > channels]
+    return ",".join(["256x10", *map(str, narrowing), str(channels)])
+
+
 def train_on(model, initial=None, target=None, *, draw=None, validate=None, steps, train_steps=500, lr=0.06, batch=None,
              eval_every=10, seed=1, fire_rate=1, clip_value=0.0, until_solved=True, progress=False, callback=None,
              name="boards"):
@@ -202,7 +211,10 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, step
             return starts[chosen], targets[chosen]
 
         validate = (starts, targets) if validate is None else validate
-    check = _pair(draw(-1, np.random.default_rng([seed, 1])) if validate is None else validate, "validate", bits)
+    if validate is None:
+        check = _pair(draw(-1, np.random.default_rng([seed, 1])), "draw", bits)
+    else:
+        check = _pair(validate, "validate", bits)
     rng = np.random.default_rng(seed)
     optimizer = AdamW(model, lr=lr, clip_value=clip_value)
     best, best_step, best_values = np.inf, 0, None

@@ -9,6 +9,7 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("espalier's estimators need scikit-learn: pip install scikit-learn") from error
 
+from ._arrays import number, whole
 from ._networks import AdamW, DagNN
 
 try:
@@ -39,6 +40,8 @@ class _DagEstimator(BaseEstimator):
 
     def _train(self, X, outputs, gradient):
         """gradient(y, rows) -> of the loss, summed over the batch's rows."""
+        epochs_in_all, batch = whole(self.epochs, "epochs", 1, 10**9), whole(self.batch_size, "batch_size", 1, 10**9)
+        prune = number(self.prune, "prune", 0, 100)
         rng = np.random.default_rng(self.random_state if self.random_state is None or isinstance(
             self.random_state, (int, np.integer)) else self.random_state.randint(2**31 - 1))
         self.mean_ = X.mean(axis=0)
@@ -47,21 +50,21 @@ class _DagEstimator(BaseEstimator):
         self.network_ = DagNN.layered([X.shape[1], *np.ravel(self.hidden).astype(int).tolist(), outputs], hidden=self.activation,
                                       density=self.density, seed=int(rng.integers(2**31)), threads=self.threads)
         scaled = self._scaled(X)
-        for phase in range(2 if self.prune > 0 else 1):
+        for phase in range(2 if prune > 0 else 1):
             if phase:
-                self.network_.prune_percentile(self.prune)
+                self.network_.prune_percentile(prune)
             optimizer = AdamW(self.network_, lr=self.lr, weight_decay=self.weight_decay, clip_norm=self.clip_norm)
-            epochs = int(self.epochs) if phase == 0 else max(1, int(self.epochs) // 4)
+            epochs = epochs_in_all if phase == 0 else max(1, epochs_in_all // 4)
             for epoch in range(epochs):
                 optimizer.lr = self.lr * 0.5 * (1 + np.cos(np.pi * epoch / epochs))
                 order = rng.permutation(len(scaled))
-                for first in range(0, len(order), int(self.batch_size)):
-                    rows = order[first:first + int(self.batch_size)]
+                for first in range(0, len(order), batch):
+                    rows = order[first:first + batch]
                     optimizer.zero_grad()
                     y = self.network_.forward(scaled[rows]).astype(np.float64)
                     self.network_.backward_accumulate(gradient(y, rows) / len(rows))
                     optimizer.step()
-        self.n_iter_ = int(self.epochs)
+        self.n_iter_ = epochs_in_all
         return self
 
     def _scaled(self, X):

@@ -294,7 +294,6 @@ class _Shared:
         """Scales the gradients to at most this norm; returns the norm before."""
         return self._core.clip_gradients(number(max_norm, "max_norm", 0))
 
-
     def __repr__(self):
         return f"<{type(self).__name__}: {self.num_parameters} parameters>"
 
@@ -389,5 +388,6 @@ def _batch(batch):
 def _core_of(value, what, kind):
     core = getattr(value, "_core", None)
     if not isinstance(core, kind):
-        raise Error(f"[{what}] got {type(value).__name__}, expected another kind of graph: see the documentation")
+        expected = "Graph" if kind is _core.MessageGraph else "LabelledGraph"
+        raise Error(f"[{what}] got {type(value).__name__}, expected {expected}")
     return core

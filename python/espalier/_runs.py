@@ -194,6 +194,15 @@ def load(path, threads=None):
     return _model(_core.load_model(text_of(path, "path"))[0], threads)
 
 
+class _Metrics(dict):
+    """Columns by name, NumPy arrays of one length."""
+
+    def to_pandas(self):
+        """As a DataFrame; needs pandas."""
+        import pandas
+        return pandas.DataFrame(self)
+
+
 class Run:
     """A finished (or interrupted) training. Made by ``train`` and ``resume``.
 
@@ -231,26 +240,26 @@ class Run:
 
     @property
     def metrics(self):
-        """One entry per evaluation of the winning seed: a dict of NumPy arrays (step, seconds, loss, score, ...)."""
+        """One entry per evaluation of the winning seed: a dict of NumPy arrays (step, seconds, loss, score, ...), with a
+        ``to_pandas()`` of its own."""
         if self.folder:
             inner = os.path.join(self.folder, f"seed-{self.seed}", "metrics.csv")
             path = inner if os.path.exists(inner) else os.path.join(self.folder, "metrics.csv")
             if not os.path.exists(path):
-                return {}
+                return _Metrics()
             with open(path, newline="") as file:
                 rows = list(csv.reader(file))
-            return {name: np.array([float(row[i]) for row in rows[1:]]) for i, name in enumerate(rows[0])}
+            return _Metrics((name, np.array([float(row[i]) for row in rows[1:]])) for i, name in enumerate(rows[0]))
         events = [e for e in self._core.evaluations() if e.seed == self.seed]
         names = ["step", "seconds", "loss", "score", "validation_loss", "solved"]
-        columns = {name: np.array([float(getattr(e, name)) for e in events]) for name in names}
+        columns = _Metrics((name, np.array([float(getattr(e, name)) for e in events])) for name in names)
         for name in events[0].extra if events else ():
             columns[name] = np.array([e.extra[name] for e in events])
         return columns
 
     def to_pandas(self):
         """The metrics as a DataFrame; needs pandas."""
-        import pandas
-        return pandas.DataFrame(self.metrics)
+        return self.metrics.to_pandas()
 
     def __repr__(self):
         state = "solved" if self.solved else "interrupted" if self.interrupted else "not solved"

@@ -140,11 +140,21 @@ class PyAutomaton : public Guarded {
         std::copy(initial.data(), initial.data() + size, out.data);
         return;
       }
-      prepare(initial, s, steps, rate);
-      rollout_->soften(parameters_.values(), {.temperature = temperature, .straight = straight}, pool_);
-      rollout_->forward(initial_, seed, 0, pool_);
-      for (int t = history ? 0 : steps; t <= steps; ++t)
-        from_planes(rollout_->state(t), s, out.data + (history ? static_cast<std::size_t>(t) * size : 0));
+      // Who fires is drawn for all steps at once; of other rollouts only a few states are held beside the result.
+      const int piece = rate < 1 ? steps : kHeldSteps;
+      if (history) std::copy(initial.data(), initial.data() + size, out.data);
+      load_initial(initial, s);
+      for (int done = 0; done < steps;) {
+        const int now = std::min(piece, steps - done);
+        if (prepare(s, now, rate) || done == 0)
+          rollout_->soften(parameters_.values(), {.temperature = temperature, .straight = straight}, pool_);
+        rollout_->forward(initial_, seed, 0, pool_);
+        for (int t = 1; history && t <= now; ++t)
+          from_planes(rollout_->state(t), s, out.data + static_cast<std::size_t>(done + t) * size);
+        initial_ = rollout_->state(now);
+        done += now;
+      }
+      if (!history) from_planes(initial_, s, out.data);
     });
     return out.take();
   }
@@ -164,7 +174,8 @@ class PyAutomaton : public Guarded {
     if (t.boards != s.boards || t.height != s.height || t.width != s.width || t.channels > s.channels)
       fail("loss", "targets of another shape than the boards", "as many boards of the same size, and no more channels");
     return work([&] {
-      prepare(initial, s, steps, rate);
+      prepare(s, steps, rate);
+      load_initial(initial, s);
       target_.resize(target.size());
       to_planes(target.data(), t, target_.data());
       rollout_->soften(parameters_.values(), choice, pool_);
@@ -232,7 +243,7 @@ class PyAutomaton : public Guarded {
     const auto guard = lock();
     if (!model_)
       fail("model", "an automaton that has learned nothing yet", "one with a goal",
-           "train_on() or set_examples() give it one");
+           "train_on() or learn_from() give it one");
     if (refined()) return *model_;
     LatticeModel now(automaton_, model_->rollout(), model_->shared_goal(), parameters_.values(), seed_);
     now.set_task(model_->task());
@@ -305,7 +316,8 @@ class PyAutomaton : public Guarded {
     if (s.channels != expected) wrong_channels(s.channels, expected);
     return s;
   }
-  void prepare(const InArray<float>& initial, const Shape& s, int steps, float rate) {
+  // Makes room for a rollout; true when it is a new one, whose gates are still to be softened.
+  bool prepare(const Shape& s, int steps, float rate) {
     const RolloutOptions r{.batch = static_cast<int>(s.boards),
                            .height = static_cast<int>(s.height),
                            .width = static_cast<int>(s.width),
@@ -315,15 +327,18 @@ class PyAutomaton : public Guarded {
       return o.batch == r.batch && o.height == r.height && o.width == r.width && o.steps == r.steps &&
              o.fire_rate == r.fire_rate;
     };
-    if (!rollout_ || !same(rollout_->options())) {
-      check_rollout(r, channels());
-      rollout_.reset();
-      rollout_.emplace(automaton_, r);
-    }
+    if (rollout_ && same(rollout_->options())) return false;
+    check_rollout(r, channels());
+    rollout_.reset();
+    rollout_.emplace(automaton_, r);
+    return true;
+  }
+  void load_initial(const InArray<float>& initial, const Shape& s) {
     initial_.resize(initial.size());
     to_planes(initial.data(), s, initial_.data());
   }
 
+  static constexpr int kHeldSteps = 16;
   Automaton automaton_;
   Parameters parameters_;
   std::uint64_t seed_;

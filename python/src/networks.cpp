@@ -118,7 +118,7 @@ std::vector<Edge> edges_of(const InArray<std::int64_t>& edges, std::size_t nodes
     const std::int64_t from = edges.data()[2 * e], to = edges.data()[2 * e + 1];
     if (from < 0 || to < 0 || static_cast<std::size_t>(from) >= nodes || static_cast<std::size_t>(to) >= nodes)
       fail(what, "an edge from " + std::to_string(from) + " to " + std::to_string(to),
-           "nodes 0 to " + std::to_string(nodes) + " - 1");
+           "nodes from 0 on, below " + std::to_string(nodes));
     list[e] = {static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)};
   }
   return list;

@@ -1,4 +1,7 @@
 """Logic automata over NumPy boards: against plain NumPy, against the program, and in a loop of one's own."""
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -39,6 +42,47 @@ def test_soft_rollouts_of_certain_gates_are_hard_ones():
     soft = model.rollout(start, 3, soft=True)
     assert soft.dtype == np.float32
     np.testing.assert_allclose(soft, hard, atol=1e-5)
+
+
+def test_long_soft_rollouts_are_short_ones_one_after_the_other():
+    model, start = random_model(), boards().astype(np.float32)
+    every = model.rollout(start, 45, soft=True)
+    assert every.shape == (46, 5, 6, 7, 3) and (every[0] == start).all()
+    now = start
+    for step in range(45):
+        now = model.rollout(now, 1, soft=True, last=True)
+        np.testing.assert_array_equal(every[step + 1], now)
+    np.testing.assert_array_equal(model.rollout(start, 45, soft=True, last=True), now)
+    some = model.rollout(start, 45, soft=True, fire_rate=0.5, seed=3)
+    np.testing.assert_array_equal(model.rollout(start, 45, soft=True, fire_rate=0.5, seed=3, last=True), some[-1])
+
+
+def test_a_long_soft_rollout_takes_little_more_than_its_result():
+    code = """
+import numpy as np, espalier
+def peak():  # of this process alone: what getrusage says begins with that of its parent
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+model = espalier.LogicAutomaton(channels=8, kernels=2, update="20,10,8", threads=1)
+start = np.zeros((1, 64, 64, 8), np.float32)
+model.rollout(start, 20, soft=True)
+before = peak()
+size = model.rollout(start, 600, soft=True).nbytes
+print((peak() - before) * 1024 / size)
+"""
+    grown = float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    assert 0.9 < grown < 1.3
+
+
+@pytest.mark.parametrize("channels, kernels", [(1, 16), (2, 16), (3, 16), (4, 16), (5, 16), (8, 16), (9, 16), (16, 8), (40, 4)])
+def test_the_usual_layers_fit_any_number_of_channels(channels, kernels):
+    model = espalier.LogicAutomaton(channels=channels, kernels=kernels)
+    assert model.facts["update"].endswith(f",{channels}")
+    assert model.rollout(np.zeros((3, 3, channels)), 1).shape == (2, 3, 3, channels)
+
+
+def test_the_usual_layers_of_eight_channels_are_those_of_the_program():
+    assert espalier.LogicAutomaton().facts["update"] == espalier.options("checkerboard")["update"][0]
+    assert espalier.LogicAutomaton(channels=8.0).weights_hash == espalier.LogicAutomaton().weights_hash
 
 
 def test_the_circuit_of_a_cell_is_the_rollout(threads):
@@ -144,7 +188,7 @@ def test_a_trained_model_starts_runs_and_is_judged():
 
 
 def test_a_model_that_learned_nothing_says_so(tmp_path):
-    with pytest.raises(espalier.Error, match="learned nothing"):
+    with pytest.raises(espalier.Error, match=r"learned nothing.*learn_from\(\)"):
         small().save(tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
@@ -173,6 +217,15 @@ def test_arrays_of_other_kinds_are_copied_or_refused():
         espalier.LogicAutomaton(channels=3, update=[4, 4])
     with pytest.raises(espalier.Error):
         espalier.LogicAutomaton(wiring="wild")
+
+
+def test_what_is_refused_is_named_in_one_line():
+    model, start = random_model(), boards()
+    for bad, said in ((start.astype(object), "type object"), (start.astype(str), "type <U"), ("text", "'text'"),
+                      ([[1], [1, 2]], "several lengths")):
+        with pytest.raises(espalier.Error, match=said) as caught:
+            model.rollout(bad, 2)
+        assert "\n" not in str(caught.value)
 
 
 def test_views_outlive_their_model():
@@ -230,6 +283,8 @@ def test_what_training_on_boards_cannot_take_is_an_error():
                     lambda: model.rollout(np.ma.masked_array(start, start > 0), 1)):
         with pytest.raises(espalier.Error):
             mistake()
+    with pytest.raises(espalier.Error, match=r"^\[draw\]"):  # also where it draws the boards to judge by
+        espalier.train_on(model, draw=lambda step, rng: 3, **good)
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, RuntimeError])

@@ -34,3 +34,12 @@ def test_pruned_networks_still_work_and_threads_do_not_matter():
     assert one.score(X, y) > 0.9 and (one.predict_proba(X) == two.predict_proba(X)).all()
     assert len(one.network_.edges) < 32 * 7
     assert np.allclose(one.predict_proba(X).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("setting", [dict(epochs=-1), dict(epochs=0), dict(epochs=2.5), dict(batch_size=0), dict(batch_size="all"),
+                                     dict(prune=200), dict(prune=np.nan), dict(lr=-1), dict(hidden=0), dict(activation="wild")])
+@pytest.mark.parametrize("kind", ["DagClassifier", "DagRegressor"])
+def test_settings_that_make_no_sense_are_named(kind, setting):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(espalier.Error, match=rf"\[({'|'.join(setting)}|sizes)\]"):
+        getattr(espalier, kind)(**setting).fit(X, y)

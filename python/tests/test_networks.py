@@ -292,3 +292,15 @@ def test_lists_that_are_none_are_errors():
         with pytest.raises(espalier.Error):
             mistake()
     assert espalier.Graph.from_edges(3, ((i, i + 1) for i in range(2))).num_edges == 2
+
+
+def test_wrong_nodes_and_graphs_are_named():
+    layer, labelled = espalier.MessagePassing(1, 1), espalier.LabelledGraph(["a"])
+    net = espalier.GraphTransformNet(["a"], [""], edits=2, features=2, layers=1)
+    for mistake, said in ((lambda: espalier.Graph.from_edges(3, [(0, -2)]), "got -2"),
+                          (lambda: espalier.Graph.from_edges(3, [(0, 3)]), "from 0 to 3, expected nodes from 0 on, below 3"),
+                          (lambda: net.loss(net.batch([labelled]), [2**40]), f"got {2**40}"),
+                          (lambda: layer.forward(labelled, [[1.0]]), "got LabelledGraph, expected Graph"),
+                          (lambda: net.batch([espalier.Graph.from_edges(1, [])]), "got Graph, expected LabelledGraph")):
+        with pytest.raises(espalier.Error, match=said):
+            mistake()

@@ -78,6 +78,12 @@ def test_only_numpy_is_imported():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
+def test_it_is_imported_in_under_a_third_of_a_second():
+    code = "import time; a = time.process_time(); import espalier; print(time.process_time() - a)"
+    assert min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+               for _ in range(5)) < 0.3
+
+
 @pytest.mark.skipif("site-packages" not in espalier.__file__, reason="about the installed wheel")
 def test_no_library_of_the_system_is_needed_but_those_of_c_and_cpp():
     code = "import espalier; espalier.train('life', train_steps=1, refine=0, progress=False); print(open('/proc/self/maps').read())"

@@ -47,7 +47,9 @@ def test_metrics_from_a_folder_are_those_in_memory(tmp_path):
 
 def test_metrics_become_a_frame():
     pandas = pytest.importorskip("pandas")
-    assert isinstance(small().to_pandas(), pandas.DataFrame)
+    run = small()
+    assert isinstance(run.to_pandas(), pandas.DataFrame)
+    pandas.testing.assert_frame_equal(run.metrics.to_pandas(), run.to_pandas())
 
 
 def test_several_seeds_give_the_lowest_that_solves_it():

@@ -6,6 +6,7 @@
 
 #include "espalier/error.hpp"
 #include "espalier/logic_automaton.hpp"
+#include "espalier/random.hpp"
 
 namespace espalier {
 namespace {
@@ -63,6 +64,31 @@ TEST_F(RolloutTest, TheLossMayEndAfterTheBackwardPass) {
   EXPECT_EQ(rollout.end_loss(pool), loss);
   rollout.add_gradients(parameters.gradients(), pool);
   EXPECT_TRUE(std::ranges::equal(parameters.gradients(), gradients));
+}
+
+// Through a gate that is nearly decided the other operand's gradient is next to nothing, and again in the gate before.
+TEST(Rollouts, GradientsTooSmallForANormalNumberAreZero) {
+  const Automaton automaton({2, 4, {8, 4, 2}, {16, 8, 4, 2}, WiringKind::kUnique, Boundary::kZero}, 1);
+  Parameters parameters;
+  automaton.add_parameters(parameters, 10);
+  const Random noise(2, Purpose::kInit), coins(1, Purpose::kBatch);
+  for (std::size_t i = 0; i < parameters.num_parameters(); ++i) parameters.values()[i] += 0.1f * noise.normal(i);
+  std::vector<float> boards(2 * 2 * 144);
+  for (std::size_t i = 0; i < boards.size(); ++i) boards[i] = static_cast<float>(coins.coin(i));
+  Rollout rollout(automaton, {.batch = 2, .height = 12, .width = 12, .steps = 20});
+  rollout.soften(parameters.values(), {});
+  rollout.forward(boards, 1, 0);
+  rollout.loss(std::vector<float>(2 * 144, 0.25f), 1);
+  rollout.backward();
+  int tiny = 0, zero = 0;
+  for (const float g : rollout.initial_gradient()) {
+    tiny += std::fpclassify(g) == FP_SUBNORMAL;
+    zero += g == 0;
+  }
+  EXPECT_LT(tiny, 10);  // would be 121; one may still be the sum of several that are larger
+  EXPECT_GT(zero, 250);
+  volatile float least = 1e-30f;
+  EXPECT_GT(least * 1e-10f, 0) << "outside a rollout such numbers stay";
 }
 
 TEST_F(RolloutTest, RefusesCallsOutOfOrder) {

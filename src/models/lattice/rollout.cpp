@@ -8,6 +8,7 @@
 #include "base/arrays.hpp"
 #include "base/rank_bytes.hpp"
 #include "base/scratch.hpp"
+#include "base/subnormals.hpp"
 #include "base/wavefront.hpp"
 #include "espalier/error.hpp"
 #include "espalier/logic_automaton.hpp"
@@ -193,6 +194,7 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
       [&](std::size_t step, std::size_t chunk) {
         const auto t = static_cast<int>(step);
         const auto scratch = s.scratch.borrow();
+        const FlushSubnormals flush;
         s.each_block(
             t, chunk,
             [&](const Geometry::Block& cells) {
@@ -314,6 +316,7 @@ void Rollout::backward(const ThreadPool& pool) {
                     const float* after = s.dpatch[(t + 1) % 2].data();
                     float* const dpatch = s.dpatch[t % 2].data();
                     const auto scratch = s.scratch.borrow();
+                    const FlushSubnormals flush;
                     // The gradient of the state after the step.
                     const auto dout = [&](const Geometry::Block& cells) {
                       float* const rows = scratch->dout.data();
