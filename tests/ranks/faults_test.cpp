@@ -238,7 +238,7 @@ TEST(RanksFaults, ProgramsStartedTogetherThatKnowNothingOfEachOtherAreRefused) {
   };
   expect_one_line(started("0"), 2, {"[ranks] got a start as one of 4", "srun --mpi=pmix"});
   const Ended third = started("2");
-  EXPECT_EQ(third.exit_code, 2);
+  EXPECT_EQ(third.exit_code, 0) << "its failure could end the first before that has spoken";
   EXPECT_EQ(third.err + third.out, "") << "said once is enough";
   Surroundings around = ranks(2);  // mpirun in the midst of a job of Slurm
   around.environment.emplace_back("SLURM_STEP_NUM_TASKS", "4");
