@@ -295,7 +295,8 @@ void SeedServer::serve(const std::function<bool()>& own_work_done) {
       continue;
     }
     const auto from = static_cast<std::size_t>(request->from);
-    heard[from] = seconds_now();
+    // What was sent before that gives nobody a shorter time.
+    heard[from] = std::max(heard[from], seconds_now());
     Unpacker peek(request->bytes), unpack(request->bytes);
     const auto what = peek.get<Ask>();
     const auto index = peek.get<std::uint64_t>();
