@@ -152,7 +152,8 @@ int refine_table(const Options& o, const std::string& output) {
   if (o.resume) throw UsageError("--resume", "is for models, got a circuit");
   const std::string extension = std::filesystem::path(output).extension().string();
   const CircuitFormat format = circuit_format(extension.empty() ? "blif" : extension.substr(1));
-  const Netlist circuit = load_circuit(o.model).netlist;
+  const Netlist given = load_circuit(o.model).netlist;
+  const Netlist circuit = o.search.shrink ? search_start(given, o.search) : given;
   TableScore score(parse_table(read_text(o.table), o.table, circuit.inputs.size(), circuit.outputs.size()));
   ThreadPool pool(o.threads);
   CircuitSearch search(circuit, score, o.search, pool);

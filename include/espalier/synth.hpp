@@ -31,8 +31,10 @@ struct SweepOptions {
   std::uint64_t seed = 1;
   int random_words = 32;               // 64 patterns each
   int table_inputs = 12;               // proofs by exhaustive table up to this support, by SAT above
+  int window_inputs = 14;              // also by table over a cut of so many nets, whatever lies below; 0: not
   int conflicts = 100;                 // SAT effort for one pair; undecided pairs are left alone
   std::uint64_t effort = 400'000'000;  // gate words of simulation and SAT propagations in total, about
+  std::function<bool()> stop = {};     // asked now and then; once it says true, nothing more is compared
 };
 struct SweepReport {
   std::size_t candidates = 0, merged = 0, by_table = 0, by_sat = 0, refuted = 0, undecided = 0;
@@ -106,6 +108,7 @@ struct SimplifyReport {
   SweepReport sweep = {};
   ResubstituteReport resubstitute = {};
   AbcReport abc = {};
+  std::vector<Netlist> stages = {};  // of large circuits: what came between, of the same function
 };
 Fields fields_of(SimplifyOptions& options);
 // Always the same function, never larger than what it was given in what `goal` counts; the same result for the same
@@ -132,6 +135,7 @@ struct VerifyReport {
   bool inputs_by_name = false, outputs_by_name = false;  // or by position, when the names are not the same
   std::size_t outputs = 0;
   std::size_t by_structure = 0, by_table = 0, by_sat = 0;  // outputs proved equal, and how
+  std::size_t stages = 0;                                  // circuits between the two that it was proved by way of
   std::vector<std::string> undecided = {};                 // outputs
   std::optional<CounterExample> counter_example = {};
 };
@@ -140,6 +144,10 @@ struct VerifyReport {
 // an unsatisfiable formula. A difference comes with an input that shows it. An Error when the numbers of inputs or
 // outputs differ.
 VerifyReport verify(const Netlist& first, const Netlist& second, const VerifyOptions& options = {});
+// The same for what simplify() made: where that has no answer soon, from each of its stages to the next, which are
+// closer to each other than the ends.
+VerifyReport verify_simplified(const Netlist& netlist, const Netlist& simplified, const SimplifyReport& report,
+                               const VerifyOptions& options = {});
 
 // What to say of a verdict when inputs or outputs were matched by position: it holds for that order. Empty: by name.
 std::string order_warning(const VerifyReport& report);

@@ -25,7 +25,7 @@ ProvedCircuit ProvedCircuit::as_given(const Netlist& netlist) {
 ProvedCircuit prove_and_simplify(const Netlist& raw, const SimplifyOptions& options, const VerifyOptions& proof) {
   SimplifyReport report;
   Netlist small = simplify(raw, options, &report);
-  const VerifyReport answer = verify(raw, small, proof);
+  const VerifyReport answer = verify_simplified(raw, small, report, proof);
   const std::string words = describe(answer, raw);
   if (answer.verdict == VerifyReport::Verdict::kUndecided)
     fail("proof", "a simplified circuit that is " + words, "a proof that it is equal",
@@ -34,6 +34,7 @@ ProvedCircuit prove_and_simplify(const Netlist& raw, const SimplifyOptions& opti
     fail("proof", "a simplified circuit that is " + words, "an equal one",
          "take the circuit as given, and report this");
   ProvedCircuit circuit(std::move(small), words);
+  report.stages.clear();
   circuit.report_ = std::move(report);
   return circuit;
 }

@@ -148,6 +148,10 @@ CircuitSearch::CircuitSearch(const Netlist& start, LaneScore& score, const Searc
   state_.parent_wrong = state_.best_score.wrong;
 }
 
+Netlist search_start(const Netlist& circuit, const SearchOptions& options) {
+  return simplify(circuit, options.shrink ? SimplifyOptions{} : SimplifyOptions::brief());
+}
+
 CircuitSearch::CircuitSearch(SearchState state, LaneScore& score, const SearchOptions& options, const ThreadPool&)
     : score_(score), options_(options), kind_(score.kind()), state_(std::move(state)) {}
 
@@ -309,7 +313,13 @@ void CircuitSearch::step(const ThreadPool& pool) {
     return evaluations / std::max<std::uint64_t>(1, options_.patience);
   };
   if (turn(state_.evaluations) > turn(state_.evaluations - groups * kLanes))
-    state_.best_score.wrong ? force(pool) : polish(pool);
+    state_.best_score.wrong ? force(pool) : polish(SimplifyOptions::brief(), pool);
+  // The first circuit without a fault is worth the whole effort of simplify(), once.
+  if (options_.shrink && !shrank && shrinking()) {
+    state_.parent = state_.best;
+    state_.parent_wrong = 0;
+    polish({}, pool);
+  }
   if (state_.best_score.wrong < wrong_before || state_.best_score.flaws < flaws_before)
     state_.improved_at = state_.evaluations;
   // Shrinking goes from the best: a parent with more gates than there is room for has no mutants that may follow it.
@@ -340,9 +350,9 @@ void CircuitSearch::force(const ThreadPool& pool) {
 }
 
 // Drift has led to another place: what the passes of simplify() make of it from there may be smaller than the best.
-void CircuitSearch::polish(const ThreadPool& pool) {
+void CircuitSearch::polish(const SimplifyOptions& options, const ThreadPool& pool) {
   Compactor compactor(kind_);
-  const Netlist smaller = simplify(state_.parent, SimplifyOptions::brief());
+  const Netlist smaller = simplify(state_.parent, options);
   compactor.measure(smaller);
   const Netlist circuit = compactor.build();
   if (compactor.measure(circuit).gates > compactor.measure(state_.parent).gates) return;

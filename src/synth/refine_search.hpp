@@ -10,6 +10,7 @@
 #include <span>
 
 #include "espalier/fields.hpp"
+#include "espalier/synth.hpp"
 #include "espalier/thread_pool.hpp"
 #include "synth/mutants.hpp"
 
@@ -51,6 +52,9 @@ struct SearchOptions {
 
 Fields fields_of(SearchOptions& options);
 
+// The circuit that a search begins from: simplified, with all effort when fewer gates are what is wanted.
+Netlist search_start(const Netlist& circuit, const SearchOptions& options);
+
 struct SearchScore {
   std::uint64_t wrong = std::numeric_limits<std::uint64_t>::max();
   std::size_t flaws = 0;  // known of the best alone
@@ -85,7 +89,7 @@ class CircuitSearch {
   MutantGroup unite(const std::vector<Judged>& judged, std::uint64_t generation) const;
   Judged judge_group(const Netlist& parent, MutantGroup group, std::uint64_t generation, std::size_t number) const;
   void force(const ThreadPool& pool);
-  void polish(const ThreadPool& pool);
+  void polish(const SimplifyOptions& options, const ThreadPool& pool);
   void take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool);
 
   LaneScore& score_;

@@ -62,6 +62,13 @@ class Simplifier {
     note(name);
   }
 
+  // What is large is proved by way of what it was; the rest in one go.
+  void keep_stage() {
+    constexpr std::size_t kLarge = 10'000;  // gates
+    if (best_.gates.size() >= kLarge && (report_.stages.empty() || report_.stages.back() != best_))
+      report_.stages.push_back(best_);
+  }
+
   Netlist take() { return std::move(best_); }
   const Netlist& best() const { return best_; }
 
@@ -207,6 +214,7 @@ void check_options(const SimplifyOptions& o) {
   check("a number of rounds", o.max_rounds, 0, 1 << 20);
   check("random words of sweeping", o.sweep_options.random_words, 1, 1 << 16);
   check("table inputs of sweeping", o.sweep_options.table_inputs, 0, kMaxTable);
+  check("window inputs of sweeping", o.sweep_options.window_inputs, 0, kMaxTable);
   check("conflicts of sweeping", o.sweep_options.conflicts, 0, 1 << 30);
   check("table inputs of resubstitution", o.resubstitute_options.table_inputs, 0, kMaxTable);
   check("leaves of resubstitution", o.resubstitute_options.leaves, 2, kMaxTable);
@@ -230,11 +238,13 @@ Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, Simplif
   check_netlist(netlist, "simplify");
   Simplifier work(netlist, told);
   work.tidy(options.max_rounds);
+  work.keep_stage();
   std::optional<Netlist> swept;  // before anything but gates was looked at
   for (int round = 0; round < options.max_rounds; ++round) {
     const std::size_t before = work.best().gates.size();
     if (options.sweep) {
       work.apply("sweep", [&](const Netlist& n) { return sweep(n, options.sweep_options, &told.sweep); });
+      work.keep_stage();
       work.tidy(options.max_rounds);
     }
     if (!swept) swept = work.best();
@@ -243,6 +253,7 @@ Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, Simplif
       for_gates.goal = CircuitGoal::kGates;
       work.apply("resubstitute", [&](const Netlist& n) { return resubstitute(n, for_gates, &told.resubstitute); });
       work.tidy(options.max_rounds);
+      work.keep_stage();
     }
     if (work.best().gates.size() == before) break;
   }

@@ -10,12 +10,14 @@
 #include "synth/cnf.hpp"
 #include "synth/literal_builder.hpp"
 #include "synth/passes.hpp"
+#include "synth/window_proof.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr std::size_t kSpareVariables = 500;  // a solver is kept while most of what it holds is of use
-constexpr std::uint64_t kSatCost = 200;       // gate words that one encoded net costs in a SAT call, roughly
+constexpr std::size_t kSpareVariables = 500;   // a solver is kept while most of what it holds is of use
+constexpr std::uint64_t kSatCost = 200;        // gate words that one encoded net costs in a SAT call, roughly
+constexpr std::uint64_t kConflictCost = 1000;  // and a conflict
 
 // Decides for two nets of a growing netlist whether they are equal or complementary: by complete truth table when they
 // depend on few inputs, by SAT otherwise. Refutations come with an input pattern.
@@ -27,7 +29,10 @@ class SweepProver {
 
   // Call once for every net, in order, inputs too: keeps its support.
   void add_net();
-  // Net x against y (kNoNet: the constant 0), or against its inverse.
+  // Net x against y (kNoNet: the constant 0), or against its inverse, by what lies just below both: costs little,
+  // whatever the size of the netlist, and refutes nothing.
+  bool proved_nearby(Net x, Net y, bool inverted);
+  // The same, refutations included.
   Verdict prove(Net x, Net y, bool inverted);
   // After kDifferent: values of some inputs that show it.
   const std::vector<std::pair<Net, bool>>& witness() const { return witness_; }
@@ -52,11 +57,15 @@ class SweepProver {
   std::vector<std::uint64_t> words_;
   std::uint32_t mark_ = 0;
   std::unique_ptr<CnfCone> solver_;
+  WindowProof window_;
   std::uint64_t spent_ = 0, draws_ = 0;
 };
 
 SweepProver::SweepProver(const Netlist& netlist, const SweepOptions& options, SweepReport& report)
-    : netlist_(netlist), options_(options), report_(report) {}
+    : netlist_(netlist),
+      options_(options),
+      report_(report),
+      window_(netlist, static_cast<std::size_t>(options.window_inputs)) {}
 
 void SweepProver::add_net() {
   const Net net = static_cast<Net>(supports_.size());
@@ -96,6 +105,14 @@ void SweepProver::collect_cone(Net x, Net y) {
     if (reads_b(gate.gate)) visit(gate.b);
   }
   std::sort(cone_.begin(), cone_.end());
+}
+
+bool SweepProver::proved_nearby(Net x, Net y, bool inverted) {
+  if (options_.window_inputs == 0 || !window_.equal(x, y, inverted)) return false;
+  ++report_.candidates;
+  ++report_.merged;
+  ++report_.by_table;
+  return true;
 }
 
 SweepProver::Verdict SweepProver::prove(Net x, Net y, bool inverted) {
@@ -191,7 +208,10 @@ SweepProver::Verdict SweepProver::by_sat(Net x, Net y, bool inverted) {
   const CnfCone::Answer answer = y == kNoNet ? solver_->solve(x, !inverted, options_.conflicts)
                                              : solver_->differ(x, y, inverted, options_.conflicts);
   spent_ += kSatCost * (solver_->encoded() + 100);
-  if (answer == CnfCone::Answer::kUnknown) return Verdict::kUndecided;
+  if (answer == CnfCone::Answer::kUnknown) {
+    spent_ += kConflictCost * static_cast<std::uint64_t>(options_.conflicts);
+    return Verdict::kUndecided;
+  }
   if (answer == CnfCone::Answer::kUnsatisfiable) {
     ++report_.by_sat;
     return Verdict::kEqual;
@@ -213,8 +233,9 @@ SweepProver::Verdict SweepProver::by_sat(Net x, Net y, bool inverted) {
   return Verdict::kDifferent;
 }
 
-constexpr std::size_t kMaxTries = 2;   // members of a class tried before a net stands for itself
-constexpr std::size_t kMaxWords = 96;  // of patterns; each costs a word a net
+constexpr std::size_t kMaxTries = 2;    // members of a class tried before a net stands for itself
+constexpr std::size_t kMaxNearby = 16;  // and compared by what lies nearby
+constexpr std::size_t kMaxWords = 96;   // of patterns; each costs a word a net
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
@@ -299,12 +320,20 @@ class Sweeper {
     }
     prover_.add_net();
     hashes_.push_back(hash_of(net));
+    const auto opposite = [&](Net other) {
+      return ((words_[0][net] ^ (other == kNoNet ? 0 : words_[0][other])) & 1) != 0;
+    };
+    stopped_ = stopped_ || (options_.stop && options_.stop());
+    if (stopped_) return {net, false};
+    const std::vector<Net>& alike = classes_[hashes_[net]];
+    for (std::size_t i = 0; i < std::min(alike.size(), kMaxNearby); ++i)
+      if (prover_.proved_nearby(net, alike[i], opposite(alike[i]))) return {alike[i], opposite(alike[i])};
     std::size_t tries = 0;
     while (!prover_.exhausted()) {
       const std::vector<Net>& members = classes_[hashes_[net]];
       if (tries >= std::min(members.size(), kMaxTries)) break;
       const Net other = members[tries++];
-      const bool inverted = (words_[0][net] ^ (other == kNoNet ? 0 : words_[0][other])) & 1;
+      const bool inverted = opposite(other);
       switch (prover_.prove(net, other, inverted)) {
         case SweepProver::Verdict::kEqual: return {other, inverted};
         case SweepProver::Verdict::kDifferent:
@@ -367,6 +396,7 @@ class Sweeper {
   std::vector<std::uint64_t> pending_;
   std::vector<std::uint64_t> hashes_;  // [net of the result]
   std::size_t pending_bits_ = 0, witnesses_ = 0;
+  bool stopped_ = false;
 };
 
 }  // namespace

@@ -19,6 +19,11 @@ namespace {
 
 constexpr std::size_t kWords = 16;  // words of one net evaluated together
 using Row = std::array<std::uint64_t, kWords>;
+constexpr std::uint64_t kTableEffort = 20'000'000'000;  // gate words of complete tables in all, about
+// Rounds of sweeping, while outputs are open: conflicts of SAT for one pair of nets; 0: only what lies nearby is
+// compared.
+constexpr std::array<int, 4> kSweepConflicts{0, 100, 1'000, 10'000};
+constexpr int kOutputConflicts = 300;  // for one output between them
 
 std::vector<Net> cone_of(const Netlist& n, Net x, Net y) {
   std::vector<bool> seen(n.nets());
@@ -39,21 +44,43 @@ std::vector<Net> cone_of(const Netlist& n, Net x, Net y) {
   return cone;
 }
 
-// The inputs that either net depends on structurally, ascending.
-std::vector<Net> support_of(const Netlist& n, Net x, Net y) {
-  std::vector<Net> cone = cone_of(n, x, y);
-  cone.erase(std::find_if(cone.begin(), cone.end(), [&](Net net) { return !n.is_input(net); }), cone.end());
-  return cone;
-}
+// The inputs that each net depends on structurally, ascending, for nets of at most `most` of them.
+class Supports {
+ public:
+  Supports(const Netlist& n, std::size_t most) : most_(most), of_(n.nets()) {
+    for (Net net = 0; net < n.nets(); ++net) {
+      if (n.is_input(net)) {
+        of_[net] = std::vector<Net>{net};
+        continue;
+      }
+      const NetlistGate& gate = n.gate_of_net(net);
+      if (reads_a(gate.gate) && reads_b(gate.gate))
+        of_[net] = joint(gate.a, gate.b);
+      else
+        of_[net] = reads_a(gate.gate) ? of_[gate.a] : reads_b(gate.gate) ? of_[gate.b] : std::vector<Net>{};
+    }
+  }
+  std::optional<std::vector<Net>> joint(Net x, Net y) const {
+    if (!of_[x] || !of_[y]) return std::nullopt;
+    std::vector<Net> both;
+    std::set_union(of_[x]->begin(), of_[x]->end(), of_[y]->begin(), of_[y]->end(), std::back_inserter(both));
+    if (both.size() > most_) return std::nullopt;
+    return both;
+  }
+
+ private:
+  std::size_t most_;
+  std::vector<std::optional<std::vector<Net>>> of_;
+};
 
 // A pattern of all inputs on which the nets differ, or nothing after all 2^support have been tried: complete truth
-// tables of both, side by side.
-std::optional<std::vector<bool>> first_difference(const Netlist& n, Net x, Net y, const std::vector<Net>& support) {
+// tables of both, side by side. The cone is that of both, inputs first.
+std::optional<std::vector<bool>> first_difference(const Netlist& n, Net x, Net y, const std::vector<Net>& support,
+                                                  const std::vector<Net>& cone) {
   struct Step {
     Gate gate;
     std::uint32_t a, b;
   };
-  const std::vector<Net> cone = cone_of(n, x, y);  // inputs first
   std::vector<std::uint32_t> place(n.nets());
   std::vector<Step> steps;
   for (std::uint32_t i = 0; i < cone.size(); ++i) {
@@ -151,20 +178,23 @@ class Verifier {
     const std::size_t O = joint_.outputs.size() / 2;
     if (sample()) return;
     std::vector<std::size_t> open;
+    const Supports supports(joint_, static_cast<std::size_t>(options_.table_inputs));
+    std::uint64_t spent = 0;
     for (std::size_t o = 0; o < O; ++o) {
       const Net x = joint_.outputs[o].net, y = joint_.outputs[o + O].net;
       if (x == y) {
         ++report_.by_structure;
         continue;
       }
-      const std::vector<Net> support = support_of(joint_, x, y);
-      if (support.size() > static_cast<std::size_t>(options_.table_inputs)) {
+      const std::optional<std::vector<Net>> support = supports.joint(x, y);
+      if (!support || spent > kTableEffort) {
         open.push_back(o);
-      } else if (const auto pattern = first_difference(joint_, x, y, support)) {
-        return differ(o, *pattern);
-      } else {
-        ++report_.by_table;
+        continue;
       }
+      const std::vector<Net> cone = cone_of(joint_, x, y);
+      spent += cone.size() << (support->size() > 6 ? support->size() - 6 : 0);
+      if (const auto pattern = first_difference(joint_, x, y, *support, cone)) return differ(o, *pattern);
+      ++report_.by_table;
     }
     if (!open.empty() && !by_sat(open)) return;
     report_.verdict = report_.undecided.empty() ? VerifyReport::Verdict::kEqual : VerifyReport::Verdict::kUndecided;
@@ -198,31 +228,60 @@ class Verifier {
     return false;
   }
 
-  // False once a difference is found. Sweeping first merges what agrees inside, so that most outputs become one net.
-  bool by_sat(const std::vector<std::size_t>& open) {
+  // False once a difference is found. Sweeping first merges what agrees inside, so that most outputs become one net;
+  // what is still open goes to SAT, with little effort before the next round of sweeping and with all of it in the end.
+  bool by_sat(std::vector<std::size_t> open) {
     const std::size_t O = joint_.outputs.size() / 2;
     Netlist part = without_gates(joint_);
     part.gates = joint_.gates;
     part.outputs.clear();
     for (const std::size_t o : open) part.outputs.push_back(joint_.outputs[o]);
     for (const std::size_t o : open) part.outputs.push_back(joint_.outputs[o + O]);
-    part = sweep(remove_dead(part));
+    part = remove_dead(part);
+    SweepReport swept;  // patterns that told nets apart serve the next round
+    for (const int conflicts : kSweepConflicts) {
+      if (open.empty() || deadline_.terminate()) break;
+      SweepOptions sweeping;
+      sweeping.conflicts = conflicts;
+      if (conflicts == 0) sweeping.effort = 0;
+      sweeping.stop = [this] { return deadline_.terminate(); };
+      part = sweep(part, sweeping, &swept);
+      if (!compare(part, open, kOutputConflicts)) return false;
+    }
+    if (!open.empty() && !compare(part, open, -1)) return false;
+    for (const std::size_t o : open) report_.undecided.push_back(joint_.outputs[o].name);
+    return true;
+  }
+
+  // Outputs that are proved equal are open no more, and their cones go. False: different.
+  bool compare(Netlist& part, std::vector<std::size_t>& open, int conflicts) {
     CnfCone solver(part, false);
     solver.connect(&deadline_);
+    std::vector<std::size_t> left;
+    std::vector<NetlistOutput> first, second;
     for (std::size_t i = 0; i < open.size(); ++i) {
-      const Net x = part.outputs[i].net, y = part.outputs[i + open.size()].net;
-      const CnfCone::Answer answer = x == y ? CnfCone::Answer::kUnsatisfiable : solver.differ(x, y, false);
+      const NetlistOutput &x = part.outputs[i], &y = part.outputs[i + open.size()];
+      CnfCone::Answer answer = CnfCone::Answer::kUnsatisfiable;
+      if (x.net != y.net)
+        answer = deadline_.terminate() ? CnfCone::Answer::kUnknown : solver.differ(x.net, y.net, false, conflicts);
       if (answer == CnfCone::Answer::kSatisfiable) {
         std::vector<bool> inputs(part.inputs.size());
         for (Net net = 0; net < inputs.size(); ++net) inputs[net] = solver.knows(net) && solver.input_value(net);
         differ(open[i], inputs);
         return false;
       }
-      if (answer == CnfCone::Answer::kUnsatisfiable)
+      if (answer == CnfCone::Answer::kUnsatisfiable) {
         ++report_.by_sat;
-      else
-        report_.undecided.push_back(joint_.outputs[open[i]].name);
+        continue;
+      }
+      left.push_back(open[i]);
+      first.push_back(x);
+      second.push_back(y);
     }
+    open = std::move(left);
+    part.outputs = std::move(first);
+    part.outputs.insert(part.outputs.end(), second.begin(), second.end());
+    part = remove_dead(part);
     return true;
   }
 
@@ -247,6 +306,34 @@ VerifyReport verify(const Netlist& first, const Netlist& second, const VerifyOpt
   const Netlist joint = join(first, second, inputs, outputs);
   Verifier(joint, options, report).run();
   return report;
+}
+
+VerifyReport verify_simplified(const Netlist& netlist, const Netlist& simplified, const SimplifyReport& report,
+                               const VerifyOptions& options) {
+  constexpr double kDirectly = 60, kPart = 3;  // seconds, or a part of those that there are, before stages are tried
+  if (report.stages.empty()) return verify(netlist, simplified, options);
+  const double start = seconds_now();
+  VerifyOptions limits = options;
+  limits.seconds = options.seconds > 0 ? options.seconds / kPart : kDirectly;
+  const VerifyReport direct = verify(netlist, simplified, limits);
+  if (direct.verdict != VerifyReport::Verdict::kUndecided) return direct;
+  VerifyReport whole;
+  const Netlist* from = &netlist;
+  for (std::size_t s = 0; s <= report.stages.size(); ++s) {
+    const Netlist& to = s < report.stages.size() ? report.stages[s] : simplified;
+    limits.seconds = options.seconds > 0 ? std::max(0.001, options.seconds - (seconds_now() - start)) : 0;
+    const VerifyReport part = verify(*from, to, limits);
+    if (part.verdict != VerifyReport::Verdict::kEqual) return direct;
+    // An output counts by the hardest of its proofs, as far as numbers tell.
+    const std::size_t by_sat = std::max(whole.by_sat, part.by_sat), by_table = std::max(whole.by_table, part.by_table);
+    whole = part;
+    whole.by_sat = by_sat;
+    whole.by_table = std::min(by_table, whole.outputs - by_sat);
+    whole.by_structure = whole.outputs - whole.by_sat - whole.by_table;
+    from = &to;
+  }
+  whole.stages = report.stages.size();
+  return whole;
 }
 
 std::string order_warning(const VerifyReport& report) {
@@ -278,6 +365,7 @@ std::string describe(const VerifyReport& report, const Netlist& first) {
     if (report.by_structure) text += fmt::format(", {} by structure", report.by_structure);
     if (report.by_table) text += fmt::format(", {} by complete table", report.by_table);
     if (report.by_sat) text += fmt::format(", {} by SAT", report.by_sat);
+    if (report.stages) text += fmt::format(", by way of {} circuits between", report.stages);
     if (!report.undecided.empty())
       text += fmt::format("; no answer in time for {} and {} more", shown_name(report.undecided[0]),
                           report.undecided.size() - 1);

@@ -121,6 +121,7 @@ TEST(Simplify, SweepingMergesWhatStructureCannotShow) {
   EXPECT_EQ(signature(swept), signature(n));
   EXPECT_LE(swept.gates.size(), 6u);
   SweepOptions sat_only;
+  sat_only.window_inputs = 0;
   sat_only.table_inputs = 0;
   SweepReport sat_report;
   const Netlist swept_by_sat = sweep(n, sat_only, &sat_report);

@@ -79,8 +79,8 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
       });
     score_ = std::move(rollout);
   }
-  search_ = std::make_unique<CircuitSearch>(simplify(narrow_cell(cell, channels_), SimplifyOptions::brief()), *score_,
-                                            options, pool);
+  search_ =
+      std::make_unique<CircuitSearch>(search_start(narrow_cell(cell, channels_), options), *score_, options, pool);
   before_ = search_->state().best_score;
 }
 
