@@ -1,6 +1,6 @@
 // A feed-forward network of two-input gates. Its wires are fixed: drawn once from a seed, never trained. What each gate
 // computes is trained: sixteen logits per gate make a mixture of the sixteen gates while training (soft), and the gate
-// with the largest logit afterwards (hard).
+// with the largest logit afterwards (hard). Four numbers per gate can do the same in two other ways.
 // Example:
 //   const ThreadPool pool;
 //   const GateNetwork network("gates", {unique_wiring(64, 32, Random(1, Purpose::kWiring))});
@@ -47,14 +47,24 @@ Wiring unique_wiring(int inputs, int outputs, const Random& random);
 Wiring random_wiring(int inputs, int outputs, const Random& random);
 Wiring make_wiring(WiringKind kind, int inputs, int outputs, const Random& random);
 
+// What the logits of a gate stand for. An entry is a place of the truth table: 2 a + b for inputs a and b.
+enum class Parametrisation {
+  kGates,    // sixteen: the softmax weighs the sixteen gates
+  kEntries,  // four: the sigmoid of each is what the gate gives for that entry
+  kWalsh,    // four coefficients: what an entry's sigmoid is taken of is w0 + w1 A + w2 B + w3 A B; A, B are -1 or 1
+};
+inline constexpr int logits_of(Parametrisation p) { return p == Parametrisation::kGates ? kGates : 4; }
+
 struct LayerPlan;
 
+// Logits are written [gates][16] below; they are [gates][4] where the parametrisation has four.
 class GateNetwork {
  public:
   // One network; its logits are the tensors NAME.L [gates, 16], one per layer L.
-  GateNetwork(std::string name, std::vector<Wiring> layers);
+  GateNetwork(std::string name, std::vector<Wiring> layers, Parametrisation parametrisation = Parametrisation::kGates);
   // Copies that share the wiring, each with gates of its own: NAME.L [copies, gates, 16].
-  GateNetwork(std::string name, std::vector<Wiring> layers, int copies);
+  GateNetwork(std::string name, std::vector<Wiring> layers, int copies,
+              Parametrisation parametrisation = Parametrisation::kGates);
 
   const std::string& name() const { return name_; }
   const std::vector<Wiring>& layers() const { return layers_; }
@@ -63,10 +73,11 @@ class GateNetwork {
   int outputs() const { return layers_.back().outputs(); }
   int gates_per_copy() const { return gates_per_copy_; }
   int gates() const { return copies_ * gates_per_copy_; }
+  Parametrisation parametrisation() const { return parametrisation_; }
 
-  // Appends the logit tensors: all 0 but `start_logit` for gate A.
+  // Appends the logit tensors: all 0 but `start_logit` for gate A, or what gives the same soft gates (set_gate).
   void add_parameters(Parameters& parameters, float start_logit) const;
-  // Number of a gate in the order of the parameters (layer, copy, gate): its logits start at 16 times that.
+  // Number of a gate in the order of the parameters (layer, copy, gate): its logits start at 16 (4) times that.
   std::int32_t gate_number(int copy, int layer, int gate) const;
   // The gates' numbers in the order in which they are evaluated (copy, layer, position in the layer's plan), which is
   // that of coefficients and their gradients.
@@ -99,7 +110,7 @@ class GateNetwork {
   const std::vector<LayerPlan>& plans() const { return *plans_; }  // for the kernels
 
  private:
-  GateNetwork(std::string name, std::vector<Wiring> layers, int copies, bool single);
+  GateNetwork(std::string name, std::vector<Wiring> layers, int copies, bool single, Parametrisation parametrisation);
   // Where a copy's coefficients start; checks both numbers.
   std::ptrdiff_t first_of_copy(int copy, int lanes) const;
   std::ptrdiff_t backward_to_first_layer(std::span<const float> coefficients, int lanes, std::span<float> values,
@@ -109,6 +120,7 @@ class GateNetwork {
   std::vector<Wiring> layers_;
   int copies_;
   bool single_;  // no dimension for copies in the tensors
+  Parametrisation parametrisation_;
   int gates_per_copy_ = 0, widest_ = 0, scratch_rows_ = 0;
   std::shared_ptr<const std::vector<LayerPlan>> plans_;
   std::vector<std::int32_t> order_;
@@ -117,18 +129,19 @@ class GateNetwork {
 // How logits become probabilities in one step.
 struct SoftChoice {
   float temperature = 1;
-  float gumbel_scale = 0;  // of noise added to the logits
+  float gumbel_scale = 0;  // of noise added to the logits; to those of entries the difference of two
   std::uint64_t seed = 0;  // of the noise
   std::uint32_t step = 0;
   bool straight = false;  // straight through: the likeliest gate alone forward, its soft gradient backward
 };
 
-// The gates of one training step: the probabilities of the sixteen gates for each, and the four coefficients of the
-// mixture, c0 + c1 a + c2 b + c3 ab.
+// The gates of one training step: the probabilities of the sixteen gates for each (or of its four entries), and the
+// four coefficients of the mixture, c0 + c1 a + c2 b + c3 ab.
 class SoftGates {
  public:
   explicit SoftGates(const GateNetwork& network);
-  // Of two networks whose parameters follow each other; the coefficients of the second follow those of the first.
+  // Of two networks of one parametrisation whose parameters follow each other; the coefficients of the second follow
+  // those of the first.
   SoftGates(const GateNetwork& first, const GateNetwork& second);
 
   int gates() const { return static_cast<int>(order_.size()); }
@@ -139,17 +152,28 @@ class SoftGates {
   void backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool = calling_thread()) const;
 
  private:
+  void resize();
+
+  Parametrisation parametrisation_;
   std::vector<std::int32_t> order_;  // [gates] number of the gate in the parameters
-  AlignedVector<float> p_, c_, noisy_;
+  AlignedVector<float> p_;           // [gates][16] probabilities, or [gates][4] slopes of the sigmoids
+  AlignedVector<float> c_, noisy_;
   float inverse_temperature_ = 0;  // 0 before the first choice
 };
 
-// noisy = logits + scale * Gumbel noise of the choice's seed and step.
+// noisy = logits + scale * noise of the choice's seed and step: Gumbel noise for each of sixteen logits; for the logit
+// of an entry the difference of two, as it decides between 0 and 1; Walsh coefficients move as those of the entries do.
 void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, AlignedVector<float>& noisy,
-                      const ThreadPool& pool = calling_thread());
+                      const ThreadPool& pool = calling_thread(),
+                      Parametrisation parametrisation = Parametrisation::kGates);
 
 // The gate with the largest logit (the first of equals).
 Gate likeliest_gate(std::span<const float, kGates> logits);
+// Of one gate in any parametrisation: by entries, 1 where the logit is above 0.
+Gate likeliest_gate(std::span<const float> logits, Parametrisation parametrisation);
+
+// The logits of one gate: 0 but `logit` for `gate`; four of them so that the soft gate is that of such sixteen.
+void set_gate(std::span<float> logits, Gate gate, float logit, Parametrisation parametrisation);
 
 // What gates harden to. logits: [gates][16].
 struct GateCounts {
@@ -158,10 +182,16 @@ struct GateCounts {
   long active = 0;     // neither A nor B, which are wires, nor constant
   long histogram[kGates] = {};
 };
-GateCounts count_gates(std::span<const float> logits);
+GateCounts count_gates(std::span<const float> logits, Parametrisation parametrisation = Parametrisation::kGates);
 
 // How undecided gates are: the mean entropy of their choice, from 0 (one gate has it all) to 4 bits (all sixteen
-// alike).
-double mean_entropy(std::span<const float> logits);
+// alike). Entries are decided one by one, so theirs are added up.
+double mean_entropy(std::span<const float> logits, Parametrisation parametrisation = Parametrisation::kGates);
+
+// A loss for undecided gates: weight times the sum of their entropies, in nats. Adds its gradients to dlogits and
+// returns it. The same bits for any pool.
+double entropy_loss(std::span<const float> logits, float weight, std::span<float> dlogits,
+                    const ThreadPool& pool = calling_thread(),
+                    Parametrisation parametrisation = Parametrisation::kGates);
 
 }  // namespace espalier

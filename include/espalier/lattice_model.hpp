@@ -95,7 +95,10 @@ class LatticeModel : public Model {
   static std::unique_ptr<LatticeModel> load(const SafetensorsFile& file, const std::string& name);
 
   std::string kind() const override { return kKind; }
-  int format() const override { return is_refined() ? 3 : 2; }
+  int format() const override {
+    if (automaton_.options().parametrisation != Parametrisation::kGates) return 4;
+    return is_refined() ? 3 : 2;
+  }
   Parameters& parameters() override { return parameters_; }
   const Parameters& parameters() const override { return parameters_; }
   void describe(SafetensorsFile& file) const override;
@@ -130,6 +133,7 @@ class LatticeModel : public Model {
   Netlist raw_cell() const;
   const std::string& task() const { return task_; }  // that trained it, if one did
   void set_task(const std::string& name) { task_ = name; }
+  GateCounts count_gates() const;  // of what was trained
   // Wires bypassed, constants folded, dead gates dropped: quick, for simulation.
   Netlist quick_cell() const;
 

@@ -44,6 +44,7 @@ struct AutomatonOptions {
   std::vector<int> update = parse_layers("256x10,128,64,32,16,8,8");  // the last is C
   WiringKind wiring = WiringKind::kUnique;                            // of the update layers
   Boundary boundary = Boundary::kZero;
+  Parametrisation parametrisation = Parametrisation::kGates;  // what is trained of a gate
 
   int perceive_outputs() const { return perceive.empty() ? 0 : perceive.back(); }  // no automaton is without
   // Own channels first, then kernel outputs ordered by channel, output index, kernel.
@@ -57,7 +58,8 @@ Fields fields_of(AutomatonOptions& options);
 // Nine inputs (a 3x3 patch by rows, 4 the centre), eight gates: each neighbour with the centre.
 Wiring moore_wiring(const Random& random);
 
-// Options and wiring; the logits live in Parameters: perceive.L [K, gates, 16], then update.L [gates, 16].
+// Options and wiring; the logits live in Parameters: perceive.L [K, gates, 16], then update.L [gates, 16]. Wherever 16
+// is written here, it is 4 in a parametrisation of four.
 class Automaton {
  public:
   // Draws the wiring from the seed. Impossible options are an Error.
@@ -69,10 +71,11 @@ class Automaton {
   const GateNetwork& perceive() const { return perceive_; }  // K copies
   const GateNetwork& update() const { return update_; }
   int gates() const { return perceive_.gates() + update_.gates(); }
+  int logits() const { return gates() * logits_of(options_.parametrisation); }
   // Gate evaluations of one cell in one step: kernels are applied to every channel.
   long gates_per_cell() const { return static_cast<long>(options_.channels) * perceive_.gates() + update_.gates(); }
 
-  // Appends the logit tensors: all 0 but `start_logit` for gate A.
+  // Appends the logit tensors: all 0 but `start_logit` for gate A, or what gives the same soft gates (set_gate).
   void add_parameters(Parameters& parameters, float start_logit) const;
   // Number of an update gate in the order of the parameters; perceive().gate_number() tells those of the kernels.
   std::int32_t update_gate(int layer, int gate) const {
@@ -122,12 +125,14 @@ class Rollout {
                const ThreadPool& pool = calling_thread());
   // The state after step t (0 = initial), [batch][C][H][W].
   std::vector<float> state(int t) const;
-  // Sum over batch, cells and the first `loss_channels` channels of (y - target)^2 at the last step;
-  // target: [batch][loss_channels][H][W]. Fixed order. Keeps the gradient for backward().
-  double loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread());
+  // Sum over batch, cells and the first `loss_channels` channels of (y - target)^2 at the last step, or its mean over
+  // the last `loss_steps`; target: [batch][loss_channels][H][W]. Fixed order. Keeps the gradient for backward().
+  double loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread(),
+              int loss_steps = 1);
   // The same in two parts, so that over ranks the last states travel during backward(): what that needs is there after
   // begin_loss(), and the sum is made by end_loss(), until when the target must not change.
-  void begin_loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread());
+  void begin_loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread(),
+                  int loss_steps = 1);
   double end_loss(const ThreadPool& pool = calling_thread());
   // The gradients of all gates over all steps ...
   void backward(const ThreadPool& pool = calling_thread());

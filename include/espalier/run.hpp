@@ -43,6 +43,9 @@ class RunConfig {
   std::string task;
   std::uint64_t seed = 1;   // the first one
   std::uint64_t seeds = 1;  // how many to train
+  // Of several seeds: the better half goes on after so many steps, of these the better half after twice as many, and so
+  // on to the last one. 0: all are trained to the end.
+  std::uint64_t halving = 0;
   // Of one seed: when it ends unsolved, further ones that follow from it are tried until one is solved or so much work
   // is done, in optimizer steps; searches count by Objective::refine_work. 0: no further ones.
   std::uint64_t budget = 0;
@@ -127,7 +130,9 @@ struct SeedReport {
   double loss = 0, score = 0, validation_loss = 0;  // the last two of the best evaluation
   std::string score_text = {};                      // the score in the task's own words
   bool solved = false, started = false;
-  std::string outcome = "waiting";  // running, finished, solved, hopeless, interrupted, failed
+  // running, finished, solved, hopeless, interrupted, failed; of several also beaten, by a lower seed that has solved
+  // the task, and dropped, by halving
+  std::string outcome = "waiting";
   double seconds = 0;
   PhaseSeconds phases = {};       // of this call ...
   std::uint64_t phase_steps = 0;  // ... and the steps they belong to
@@ -151,7 +156,9 @@ struct RunReport {
 //
 // The winner depends neither on timing nor on the number of threads: the lowest seed that solves the task, or when none
 // does, the best score, then the lower validation loss, then the lower seed. Once a seed has solved it, higher ones are
-// stopped; how far those got does depend on timing, and nothing else does.
+// stopped; how far those got does depend on timing, and nothing else does. By halving, a round is to seeds what a whole
+// training is without: the lowest seed that solves the task in it wins, and when none does, the better half goes on, by
+// the same order. DIR/halving.csv has the rounds.
 //
 // One seed under a budget: every further attempt has a seed that follows from the first one and its number, is trained
 // with all threads after the one before, and lies in DIR/seed-N.

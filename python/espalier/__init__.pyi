@@ -105,7 +105,8 @@ class RewriteModel:
 class LogicAutomaton:
     def __init__(self, channels: int = 8, kernels: int = 16, perceive: Layers = '8,4,2',
                  update: Optional[Layers] = None, wiring: str = 'unique', boundary: str = 'zero', seed: int = 1,
-                 start_logit: float = 5.0, threads: Optional[int] = None) -> None: ...
+                 start_logit: float = 5.0, threads: Optional[int] = None,
+                 parametrisation: str = "gates") -> None: ...
     @property
     def facts(self) -> Dict[str, Any]: ...
     @property

@@ -249,6 +249,12 @@ const std::vector<TrainedGroup>& trained_groups() {
         {"freeze-loss", "--freeze-from 0.1 --freeze-to 0.9 --freeze-loss 62"},
         {"start-logit", "--start-logit 3"},
         {"accumulate", "--accumulate 3 --batch 1"},
+        {"entries", "--parametrisation entries --gumbel 0.5 --start-logit 4"},
+        {"walsh", "--parametrisation walsh --gumbel-final 0.5 --straight-from 0.7"},
+        {"entropy", "--entropy-weight 0.01 --entropy-weight-final 0.1 --entropy-from 0.3"},
+        {"entropy-entries", "--parametrisation entries --entropy-weight 0.1 --freeze-from 0.5"},
+        {"entropy-walsh", "--parametrisation walsh --entropy-weight-final 0.1"},
+        {"loss-steps", "--loss-steps 4 --fire-rate 0.7"},
         {"everything",
          "--fire-rate 0.7 --gumbel 1 --gumbel-final 0.2 --temperature-final 0.5 --straight-from 0.7 "
          "--freeze-from 0.5 --accumulate 2 --start-logit 4 --boundary periodic --batch 3 --width 7"}}},
@@ -323,6 +329,7 @@ const std::vector<TrainedGroup>& trained_groups() {
          "checkerboard-small --reference true --epochs 5 --batch 2 --steps 2 --height 3 --fire-rate 0.6 "
          "--gumbel 1 --straight-from 0.5 --boundary periodic --wiring random --perceive 8,8,4"},
         {"life", "life --reference true --epochs 3 --batch 2"},
+        {"life-walsh", "life --reference true --epochs 3 --batch 2 --parametrisation walsh --entropy-weight 0.1"},
         {"pattern", "pattern --reference true --epochs 5 --lr 0.5 --channels 4 --kernels 2 --update 12,8,4 --steps 3"},
         {"table", "table --reference true --epochs 20 --impute true --target kind --hidden 5 --grow 2 --prune 30"},
         {"simplify",

@@ -4,19 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "base/arrays.hpp"
 #include "espalier/error.hpp"
-#include "logic/choice_kernels.hpp"
 #include "logic/gate_kernels.hpp"
 #include "logic/harden.hpp"
 
 namespace espalier {
 namespace {
 
-constexpr std::size_t kGateChunk = 256;
-constexpr double kForwardNs = 20, kBackwardNs = 15, kGumbelNs = 60;  // per gate
 constexpr std::size_t kVectorBytes = kLaneGroup * sizeof(float);
 
 void check_wiring(const std::string& name, const std::vector<Wiring>& layers, int copies) {
@@ -62,23 +58,21 @@ inline void check_fours(std::string_view op, const char* what, std::span<const f
     refuse_rows(op, what, fours.size(), gates, 4);
 }
 
-void check_logits(std::string_view op, std::span<const float> logits, int gates) {
-  if (logits.size() != static_cast<std::size_t>(gates) * kGates)
-    fail(op, fmt::format("{} logits", logits.size()),
-         fmt::format("{}, sixteen for each of {} gates", std::size_t{kGates} * gates, gates));
-  check_rows(op, "logits", logits, static_cast<std::size_t>(gates), kGates);
-}
-
 }  // namespace
 
-GateNetwork::GateNetwork(std::string name, std::vector<Wiring> layers)
-    : GateNetwork(std::move(name), std::move(layers), 1, true) {}
+GateNetwork::GateNetwork(std::string name, std::vector<Wiring> layers, Parametrisation parametrisation)
+    : GateNetwork(std::move(name), std::move(layers), 1, true, parametrisation) {}
 
-GateNetwork::GateNetwork(std::string name, std::vector<Wiring> layers, int copies)
-    : GateNetwork(std::move(name), std::move(layers), copies, false) {}
+GateNetwork::GateNetwork(std::string name, std::vector<Wiring> layers, int copies, Parametrisation parametrisation)
+    : GateNetwork(std::move(name), std::move(layers), copies, false, parametrisation) {}
 
-GateNetwork::GateNetwork(std::string name, std::vector<Wiring> layers, int copies, bool single)
-    : name_(std::move(name)), layers_(std::move(layers)), copies_(copies), single_(single) {
+GateNetwork::GateNetwork(std::string name, std::vector<Wiring> layers, int copies, bool single,
+                         Parametrisation parametrisation)
+    : name_(std::move(name)),
+      layers_(std::move(layers)),
+      copies_(copies),
+      single_(single),
+      parametrisation_(parametrisation) {
   check_wiring(name_, layers_, copies);
   std::vector<LayerPlan> plans;
   for (const Wiring& w : layers_) {
@@ -99,11 +93,13 @@ void GateNetwork::add_parameters(Parameters& parameters, float start_logit) cons
   if (!std::isfinite(start_logit)) fail(name_, fmt::format("a start logit of {}", start_logit), "a finite number");
   const auto extent = [](int n) { return static_cast<std::size_t>(n); };
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    std::vector<std::size_t> shape{extent(layers_[l].outputs()), extent(kGates)};
+    std::vector<std::size_t> shape{extent(layers_[l].outputs()), extent(logits_of(parametrisation_))};
     if (!single_) shape.insert(shape.begin(), extent(copies_));
     const std::size_t tensor = parameters.add(fmt::format("{}.{}", name_, l), std::move(shape));
     const std::span<float> logits = parameters.values(tensor);
-    for (std::size_t i = static_cast<std::size_t>(Gate::kA); i < logits.size(); i += kGates) logits[i] = start_logit;
+    const std::size_t each = extent(logits_of(parametrisation_));
+    for (std::size_t at = 0; at < logits.size(); at += each)
+      set_gate(logits.subspan(at, each), Gate::kA, start_logit, parametrisation_);
   }
 }
 
@@ -204,108 +200,16 @@ std::ptrdiff_t GateNetwork::backward_to_first_layer(std::span<const float> coeff
 
 std::vector<Net> GateNetwork::harden(std::span<const float> logits, Netlist& netlist, std::span<const Net> inputs,
                                      int copy) const {
-  check_logits(name_, logits, gates());
+  check_logits(name_, logits, gates(), parametrisation_);
   if (!all_finite(logits)) fail(name_, "a logit that is not finite", "trained logits");
   if (copy < 0 || copy >= copies_) fail(name_, fmt::format("copy {}", copy), fmt::format("0 to {}", copies_ - 1));
   if (inputs.size() != static_cast<std::size_t>(this->inputs()))
     fail(name_, fmt::format("{} nets", inputs.size()), fmt::format("{}, one for each input", this->inputs()));
   for (const Net net : inputs)
     if (net >= netlist.nets()) fail(name_, fmt::format("net {}", net), fmt::format("a net below {}", netlist.nets()));
-  return append_gates(*this, likeliest_gates(logits), copy, std::vector<Net>(inputs.begin(), inputs.end()),
+  return append_gates(*this, likeliest_gates(logits, parametrisation_), copy,
+                      std::vector<Net>(inputs.begin(), inputs.end()),
                       [&](Gate gate, Net a, Net b) { return netlist.add_gate(gate, a, b); });
-}
-
-SoftGates::SoftGates(const GateNetwork& network) : order_(network.evaluation_order()) {
-  p_.resize(order_.size() * kGates);
-  c_.resize(order_.size() * 4);
-}
-
-SoftGates::SoftGates(const GateNetwork& first, const GateNetwork& second) : SoftGates(first) {
-  for (const std::int32_t gate : second.evaluation_order()) order_.push_back(first.gates() + gate);
-  p_.resize(order_.size() * kGates);
-  c_.resize(order_.size() * 4);
-}
-
-void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
-  check_logits("soft gates", logits, gates());
-  if (!all_finite(logits))
-    fail("soft gates", "a logit that is not finite", "numbers", "if training made it, lower the learning rate");
-  if (!(choice.temperature > 0) || !std::isfinite(choice.temperature))
-    fail("soft gates", fmt::format("a temperature of {}", choice.temperature), "a number above 0");
-  if (!(choice.gumbel_scale >= 0) || !std::isfinite(choice.gumbel_scale))
-    fail("soft gates", fmt::format("Gumbel noise of scale {}", choice.gumbel_scale), "0 or more");
-  inverse_temperature_ = 1.0f / choice.temperature;
-  const float* from = logits.data();
-  if (choice.gumbel_scale > 0) {
-    add_gumbel_noise(logits, choice, noisy_, pool);
-    from = noisy_.data();
-  }
-  pool.for_chunks(order_.size(), kGateChunk, kForwardNs, [&](Chunk chunk) {
-    gate_softmax_forward(static_cast<int>(chunk.end - chunk.begin), from, &order_[chunk.begin], inverse_temperature_,
-                         &p_[chunk.begin * kGates], &c_[chunk.begin * 4]);
-    if (choice.straight)
-      for (std::size_t g = chunk.begin; g < chunk.end; ++g) {
-        const float* p = &p_[g * kGates];
-        std::ranges::copy(kGateCoefficients[std::max_element(p, p + kGates) - p], &c_[g * 4]);
-      }
-  });
-}
-
-void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool) const {
-  if (inverse_temperature_ == 0) fail("soft gates", "a gradient before a choice", "choose() first");
-  check_logits("soft gates", dlogits, gates());
-  if (dc.size() != c_.size())
-    fail("soft gates", fmt::format("{} gradients of coefficients", dc.size()), fmt::format("{}", c_.size()));
-  refuse_overlap("soft gates", dlogits, {dc});
-  pool.for_chunks(order_.size(), kGateChunk, kBackwardNs, [&](Chunk chunk) {
-    gate_softmax_backward(static_cast<int>(chunk.end - chunk.begin), &p_[chunk.begin * kGates], &dc[chunk.begin * 4],
-                          &order_[chunk.begin], inverse_temperature_, dlogits.data());
-  });
-}
-
-void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, AlignedVector<float>& noisy,
-                      const ThreadPool& pool) {
-  if (!std::isfinite(choice.gumbel_scale))
-    fail("gumbel noise", fmt::format("a scale of {}", choice.gumbel_scale), "a finite number");
-  refuse_overlap("gumbel noise", noisy, {logits});
-  noisy.resize((logits.size() + kNoiseGroup - 1) / kNoiseGroup * kNoiseGroup);
-  pool.for_chunks(noisy.size() / kNoiseGroup, kGateChunk / 2, 2 * kGumbelNs, [&](Chunk chunk) {
-    gumbel_noise(choice.seed, choice.step, static_cast<std::uint32_t>(chunk.begin),
-                 static_cast<int>(chunk.end - chunk.begin), &noisy[chunk.begin * kNoiseGroup]);
-    const std::size_t end = std::min(chunk.end * kNoiseGroup, logits.size());
-    for (std::size_t i = chunk.begin * kNoiseGroup; i < end; ++i) noisy[i] = logits[i] + choice.gumbel_scale * noisy[i];
-  });
-}
-
-Gate likeliest_gate(std::span<const float, kGates> logits) {
-  return static_cast<Gate>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
-
-std::vector<Gate> likeliest_gates(std::span<const float> logits) {
-  std::vector<Gate> gates(logits.size() / kGates);
-  for (std::size_t g = 0; g < gates.size(); ++g) gates[g] = likeliest_gate(logits.subspan(g * kGates).first<kGates>());
-  return gates;
-}
-
-GateCounts count_gates(std::span<const float> logits) {
-  if (logits.size() % kGates) fail("count gates", fmt::format("{} logits", logits.size()), "sixteen per gate");
-  if (!all_finite(logits)) fail("count gates", "a logit that is not finite", "trained logits");
-  GateCounts counts;
-  for (const Gate gate : likeliest_gates(logits)) {
-    ++counts.raw;
-    counts.constants += is_constant(gate);
-    counts.active += !is_wire(gate) && !is_constant(gate);
-    ++counts.histogram[static_cast<int>(gate)];
-  }
-  return counts;
-}
-
-double mean_entropy(std::span<const float> logits) {
-  if (logits.empty() || logits.size() % kGates)
-    fail("entropy", fmt::format("{} logits", logits.size()), "sixteen per gate");
-  if (!all_finite(logits)) fail("entropy", "a logit that is not finite", "trained logits");
-  const auto gates = static_cast<int>(logits.size() / kGates);
-  return gate_entropies(gates, logits.data()) / gates / std::numbers::ln2;
 }
 
 }  // namespace espalier

@@ -13,7 +13,7 @@ namespace espalier::reference {
 
 template <class T>
 struct SoftGate {
-  T p[kGates], c[4];
+  T p[kGates], c[4];  // p of the gates; with four logits p[0..3] of the entries being 1, p[4..7] 0
 };
 
 // p = softmax(logits / temperature), c = M^T p.
@@ -45,16 +45,101 @@ void soften_backward(const SoftGate<T>& gate, const T* dc, T temperature, T* dlo
   for (int i = 0; i < kGates; ++i) dlogits[i] += gate.p[i] * (dp[i] - mean) / temperature;
 }
 
+// What entry e = 2 a + b weighs in each Walsh function: 1, A, B, A B.
+inline constexpr int kWalsh[4][4] = {{1, -1, -1, 1}, {1, -1, 1, -1}, {1, 1, -1, -1}, {1, 1, 1, 1}};
+// And in each coefficient of c0 + c1 a + c2 b + c3 ab.
+inline constexpr int kOfEntry[4][4] = {{1, -1, -1, 1}, {0, 0, 1, -1}, {0, 1, 0, -1}, {0, 0, 0, 1}};
+
+// Four logits: p = sigmoid(entries / temperature); the entries are the logits, or sums of Walsh functions.
+template <class T>
+SoftGate<T> soften_entries(const T* logits, T temperature, bool walsh, bool straight) {
+  SoftGate<T> gate{};
+  for (int e = 0; e < 4; ++e) {
+    T z = walsh ? T{0} : logits[e];
+    for (int k = 0; k < 4 && walsh; ++k) z += kWalsh[e][k] * logits[k];
+    gate.p[e] = 1 / (1 + std::exp(-z / temperature));
+    gate.p[4 + e] = 1 / (1 + std::exp(z / temperature));  // 1 - p, which rounding would spoil near 0
+    const T value = straight ? static_cast<T>(z > 0) : gate.p[e];
+    for (int k = 0; k < 4; ++k) gate.c[k] += kOfEntry[e][k] * value;
+  }
+  return gate;
+}
+
+template <class T>
+void soften_entries_backward(const SoftGate<T>& gate, const T* dc, T temperature, bool walsh, T* dlogits) {
+  for (int e = 0; e < 4; ++e) {
+    T dp = 0;
+    for (int k = 0; k < 4; ++k) dp += kOfEntry[e][k] * dc[k];
+    const T dz = dp * gate.p[e] * gate.p[4 + e] / temperature;
+    if (!walsh) dlogits[e] += dz;
+    for (int k = 0; k < 4 && walsh; ++k) dlogits[k] += kWalsh[e][k] * dz;
+  }
+}
+
 // straight: the likeliest gate alone computes, the gradient is that of the soft choice.
 template <class T>
-std::vector<SoftGate<T>> soften_all(std::span<const T> logits, T temperature, bool straight) {
+std::vector<SoftGate<T>> soften_all(std::span<const T> logits, T temperature, bool straight,
+                                    Parametrisation parametrisation = Parametrisation::kGates) {
   std::vector<SoftGate<T>> gates;
-  for (std::size_t at = 0; at < logits.size(); at += kGates) {
+  for (std::size_t at = 0; at < logits.size(); at += static_cast<std::size_t>(logits_of(parametrisation))) {
+    if (parametrisation != Parametrisation::kGates) {
+      gates.push_back(soften_entries(&logits[at], temperature, parametrisation == Parametrisation::kWalsh, straight));
+      continue;
+    }
     gates.push_back(soften(&logits[at], temperature));
     SoftGate<T>& gate = gates.back();
     if (straight) std::ranges::copy(kGateCoefficients[std::max_element(gate.p, gate.p + kGates) - gate.p], gate.c);
   }
   return gates;
+}
+
+// From the gradients of all coefficients to those of all logits.
+template <class T>
+std::vector<T> soften_all_backward(std::span<const SoftGate<T>> gates, std::span<const T> dc, T temperature,
+                                   Parametrisation parametrisation) {
+  const auto each = static_cast<std::size_t>(logits_of(parametrisation));
+  std::vector<T> dlogits(gates.size() * each, T{0});
+  for (std::size_t g = 0; g < gates.size(); ++g)
+    if (parametrisation == Parametrisation::kGates)
+      soften_backward(gates[g], &dc[g * 4], temperature, &dlogits[g * each]);
+    else
+      soften_entries_backward(gates[g], &dc[g * 4], temperature, parametrisation == Parametrisation::kWalsh,
+                              &dlogits[g * each]);
+  return dlogits;
+}
+
+template <class T>
+T p_log_p(T p) {
+  return p > 0 ? p * std::log(p) : T{0};
+}
+
+// The entropies of all gates at temperature 1, in nats, and their gradients with respect to the logits. Of
+// probabilities p the derivative is -log p - 1; of an entry's, log((1 - p) / p).
+template <class T>
+T entropy(std::span<const T> logits, Parametrisation parametrisation, std::vector<T>* dlogits = nullptr) {
+  const std::vector<SoftGate<T>> gates = soften_all(logits, T{1}, false, parametrisation);
+  const auto each = static_cast<std::size_t>(logits_of(parametrisation));
+  T sum = 0;
+  if (dlogits) dlogits->assign(logits.size(), T{0});
+  for (std::size_t g = 0; g < gates.size(); ++g) {
+    const T* p = gates[g].p;
+    T own = 0;
+    if (parametrisation == Parametrisation::kGates) {
+      for (int i = 0; i < kGates; ++i) own -= p_log_p(p[i]);
+      for (int i = 0; i < kGates && dlogits; ++i)
+        (*dlogits)[g * each + static_cast<std::size_t>(i)] = -p_log_p(p[i]) - p[i] * own;
+    } else {
+      for (int e = 0; e < 4; ++e) {
+        own -= p_log_p(p[e]) + p_log_p(p[4 + e]);
+        const T dz = p[e] * p_log_p(p[4 + e]) - p[4 + e] * p_log_p(p[e]);
+        for (int k = 0; k < 4 && dlogits; ++k)
+          (*dlogits)[g * each + static_cast<std::size_t>(k)] +=
+              dz * (parametrisation == Parametrisation::kWalsh ? kWalsh[e][k] : e == k);
+      }
+    }
+    sum += own;
+  }
+  return sum;
 }
 
 template <class T>

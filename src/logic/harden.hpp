@@ -1,8 +1,8 @@
-// Hardening: every gate becomes the one with its largest logit.
+// Hardening: every gate becomes the likeliest one.
 #pragma once
 
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "espalier/gate_network.hpp"
@@ -10,8 +10,11 @@
 
 namespace espalier {
 
-// The gate of every sixteen logits.
-std::vector<Gate> likeliest_gates(std::span<const float> logits);
+// The gate of every sixteen logits, or four.
+std::vector<Gate> likeliest_gates(std::span<const float> logits,
+                                  Parametrisation parametrisation = Parametrisation::kGates);
+// An Error unless they are so many, aligned as in an AlignedVector.
+void check_logits(std::string_view op, std::span<const float> logits, int gates, Parametrisation parametrisation);
 
 // Evaluates one copy of a network symbolically: add(gate, a, b) makes the value of a gate out of those it reads.
 // gates: of all copies, in the order of the parameters.

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -15,6 +18,7 @@
 #include "espalier/lattice_model.hpp"
 #include "espalier/random.hpp"
 #include "espalier/ranks.hpp"
+#include "runs/halving.hpp"
 #include "runs/run_folder.hpp"
 #include "runs/seed_ranks.hpp"
 #include "runs/session.hpp"
@@ -23,8 +27,11 @@
 namespace espalier {
 namespace {
 
-constexpr double kReportSeconds = 0.05;    // between two steps of a seed that rank 0 hears of
-constexpr const char* kBeaten = "beaten";  // stopped because a lower seed has solved the task
+constexpr double kReportSeconds = 0.05;      // between two steps of a seed that rank 0 hears of
+constexpr const char* kBeaten = "beaten";    // stopped because a lower seed has solved the task
+constexpr const char* kDropped = "dropped";  // by halving
+constexpr const char* kWaiting = "waiting";
+constexpr const char* kHalvingFile = "halving.csv";
 
 // Whether `a` is the better one of two seeds that have ended.
 bool wins(const SeedReport& a, const SeedReport& b) {
@@ -41,6 +48,7 @@ RunConfig seed_config(const RunConfig& config, std::uint64_t seed) {
   RunConfig own = config;
   own.seed = seed;
   own.seeds = 1;
+  own.halving = 0;
   own.budget = 0;
   own.train.until_solved = true;
   return own;
@@ -69,8 +77,11 @@ struct Run::State {
   // While training:
   std::mutex mutex;  // of the reports and the listeners
   RunReport report;
-  std::uint64_t work_done = 0;  // of the budget
-  std::atomic<std::size_t> next{0};
+  std::uint64_t work_done = 0;              // of the budget
+  std::atomic<std::size_t> next{0};         // in `turn`
+  std::vector<std::size_t> turn;            // the seeds to train now, ascending
+  std::uint64_t round_end = 0;              // the step up to which they are
+  std::map<std::size_t, Bytes> left_there;  // without a folder: where seeds go on from in the next round
   std::atomic<std::uint64_t> lowest_solved{std::numeric_limits<std::uint64_t>::max()};
 
   std::unique_ptr<SeedClient> client;  // of several seeds on a rank that is not the first
@@ -131,6 +142,7 @@ struct Run::State {
         row.started = true;
         row.outcome = "running";
       }
+      if (const Bytes* left = left_by(index)) session.go_on_from(*left);
       work_done += own.train.steps + session.trainer().objective().refine_work(own.train.steps);
       const auto go_on = [&](const Trainer& trainer) {
         if (client && seconds_now() - told_at > kReportSeconds)  // also where a search takes no steps
@@ -138,13 +150,20 @@ struct Run::State {
                    {.kind = RunEvent::Kind::kStep, .seed = row.seed, .trainer = &trainer, .state = &trainer.state()},
                    told_at);
         if (trainer.state().best.solved && several()) note_solved(row.seed);
-        return !several() || row.seed <= lowest_solved;
+        return !several() || (row.seed <= lowest_solved && !halved(session));
       };
-      Outcome outcome = session.run(control, go_on);
+      Outcome outcome = halved(session) ? Outcome::kInterrupted : session.run(control, go_on);
       // Solved in the very step after which a lower seed's success would have stopped it.
       if (outcome == Outcome::kInterrupted && several() && session.solved()) outcome = Outcome::kSolved;
-      const bool beaten = outcome == Outcome::kInterrupted && several() && row.seed > lowest_solved;
-      finish(index, session, beaten ? kBeaten : outcome_name(outcome), outcome != Outcome::kInterrupted, pool);
+      const bool ended = outcome != Outcome::kInterrupted;
+      const bool beaten = !ended && several() && row.seed > lowest_solved;
+      const bool waits = !ended && halved(session) && !control.stopped();
+      finish(index, session, beaten ? kBeaten : waits ? kWaiting : outcome_name(outcome), ended, pool);
+      if (config.halving && !folder) {
+        Bytes checkpoint = session.checkpoint();
+        const std::lock_guard lock(mutex);
+        left_there[index] = std::move(checkpoint);
+      }
     } catch (...) {
       const std::lock_guard lock(mutex);
       row.started = true;
@@ -152,6 +171,18 @@ struct Run::State {
       row.error = std::current_exception();
     }
     if (client) hand_over(index);
+  }
+
+  // Whether a seed has come to the end of a round that is not the last.
+  bool halved(const Session& session) const {
+    return config.halving && session.trainer().state().step >= round_end && round_end < config.train.steps &&
+           !session.solved();
+  }
+
+  const Bytes* left_by(std::size_t index) {
+    const std::lock_guard lock(mutex);
+    const auto found = left_there.find(index);
+    return found == left_there.end() ? nullptr : &found->second;
   }
 
   void hand_over(std::size_t index) {
@@ -215,8 +246,9 @@ struct Run::State {
 
   // Takes waiting seeds one after the other, lowest first, until none is left that could win.
   void work(ThreadPool& pool) {
-    for (std::size_t i = next.fetch_add(stride()); i < report.seeds.size(); i = next.fetch_add(stride())) {
+    for (std::size_t at = next.fetch_add(stride()); at < turn.size(); at = next.fetch_add(stride())) {
       if (control.stopped()) return;
+      const std::size_t i = turn[at];
       if (report.seeds[i].seed > lowest_solved) {
         report.seeds[i].outcome = kBeaten;
         if (client) hand_over(i);
@@ -228,7 +260,7 @@ struct Run::State {
 
   void work_in_parallel(ThreadPool& pool) {
     const int workers = pool.workers();
-    const std::size_t own_seeds = (report.seeds.size() + stride() - 1 - std::min(next.load(), stride() - 1)) / stride();
+    const std::size_t own_seeds = (turn.size() + stride() - 1 - std::min(next.load(), stride() - 1)) / stride();
     const int at_once = std::min<int>(workers, static_cast<int>(own_seeds));
     if (at_once <= 1) return work(pool);
     std::vector<std::unique_ptr<ThreadPool>> pools;
@@ -243,6 +275,38 @@ struct Run::State {
                                 std::max<std::size_t>(threads.size(), 1), at_once, error.what())});
     }
     if (threads.empty()) work(pool);
+  }
+
+  // A kill changes nothing: a round is written before the next one begins, and one that was not is trained again to its
+  // end, where nobody has gone beyond it.
+  void work_by_halves(ThreadPool& pool) {
+    Halving halving(config.halving, config.train.steps, report.seeds.size());
+    const std::string file = folder ? folder->file(kHalvingFile) : "";
+    const auto train = [&](const std::vector<std::size_t>& seeds, std::uint64_t until) {
+      turn = seeds;
+      round_end = until;
+      next = 0;
+      work_in_parallel(pool);
+    };
+    if (folder && file_exists(file)) {
+      halving.read(read_text(file), file, report.seeds);
+      std::vector<std::size_t> dropped;
+      for (std::size_t i = 0; i < report.seeds.size(); ++i)
+        if (!std::ranges::binary_search(halving.alive(), i)) dropped.push_back(i);
+      train(dropped, 1);  // they are beyond it: only looked at, for the report
+    }
+    for (bool more = true; more;) {
+      more = !halving.decided();
+      train(halving.alive(), halving.round_end());
+      if (control.stopped() || lowest_solved < std::numeric_limits<std::uint64_t>::max()) break;
+      if (!more) break;
+      halving.decide(report.seeds, wins);
+      if (folder) write_atomically(file, std::string_view(halving.table()));
+      for (const std::size_t i : turn)
+        if (!std::ranges::binary_search(halving.alive(), i)) left_there.erase(i);
+    }
+    for (std::size_t i = 0; i < report.seeds.size(); ++i)
+      if (!std::ranges::binary_search(halving.alive(), i)) report.seeds[i].outcome = kDropped;
   }
 
   // Several seeds over ranks: every stride-th is ours.
@@ -299,7 +363,11 @@ const SeedReport& RunReport::best() const {
 
 namespace {
 
-void check_options(const RunOptions& options) {
+void check_options(const RunOptions& options, const RunConfig* config = nullptr) {
+  if (config && config->halving && config->seeds < 2)
+    fail("halving", fmt::format("{} seed", config->seeds), "several seeds to choose from");
+  if (config && config->halving && options.ranks)
+    fail("halving", "seeds on several ranks", "seeds of one process", "leave out the halving, or the ranks");
   if (!(options.checkpoint_seconds >= 0))
     fail("run", fmt::format("{} seconds between checkpoints", options.checkpoint_seconds), "0 or more");
 }
@@ -307,7 +375,7 @@ void check_options(const RunOptions& options) {
 }  // namespace
 
 Run Run::create(RunConfig config, const RunOptions& options) {
-  check_options(options);
+  check_options(options, &config);
   Fields fields = config.fields();  // members can be set without their fields
   for (Field& field : fields.list()) field.set(field.value());
   // Fewer steps than the task's own are a quick try: one attempt, unless a budget is asked for.
@@ -342,6 +410,7 @@ Run Run::resume(const std::string& folder, const RunOptions& options, std::uint6
            fmt::format("at least the {} that the run has", config.budget));
     config.budget = budget;
   }
+  check_options(options, &config);
   if (train_steps || budget) opened.replace_config(config.text());
   if (options.ranks) options.ranks->broadcast(config.text());
   auto state = std::make_unique<State>(std::move(config), options);
@@ -372,6 +441,9 @@ RunReport Run::train(ThreadPool& pool) {
   s.next = 0;
   s.work_done = 0;
   s.lowest_solved = std::numeric_limits<std::uint64_t>::max();
+  s.turn.resize(s.report.seeds.size());
+  std::iota(s.turn.begin(), s.turn.end(), std::size_t{0});
+  s.left_there.clear();
   if (s.options.ranks) {
     std::string inputs;
     for (const auto& [file, hash] : hash_inputs(s.config.options().input_files())) inputs += hash + " ";
@@ -385,6 +457,8 @@ RunReport Run::train(ThreadPool& pool) {
     s.work_alone(pool);
   } else if (s.options.ranks) {
     s.work_as_rank(pool);
+  } else if (s.config.halving) {
+    s.work_by_halves(pool);
   } else {
     s.work_in_parallel(pool);
   }

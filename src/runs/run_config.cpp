@@ -29,6 +29,7 @@ RunConfig::RunConfig(const RunConfig& other)
     : task(other.task),
       seed(other.seed),
       seeds(other.seeds),
+      halving(other.halving),
       budget(other.budget),
       train(other.train),
       options_(other.options_->clone()) {}
@@ -42,6 +43,11 @@ Fields RunConfig::fields() {
   Fields f;
   f.add("seed", seed, "seed of wiring, data and noise; of several seeds the first", 0, 1.8446744073709552e19);
   f.add("seeds", seeds, "seeds to train, from the first upward; the lowest that solves the task is kept", 1, 10'000);
+  f.add(
+      "halving", halving,
+      "of several seeds the better half goes on after so many steps, of these the better half after twice as many, and "
+      "so on; 0 = all are trained to the end",
+      0, 1e9);
   f.add("budget", budget,
         "work for further attempts while none has solved the task, in optimizer steps; a search counts by its mutants; "
         "0 = one attempt, the default with fewer training steps",

@@ -27,8 +27,8 @@ constexpr const char* kNext = "checkpoint-next.safetensors";  // while it is bei
 constexpr const char* kLock = "lock";
 constexpr const char* kSeeds = "seeds.csv";
 // All that a run writes but its config and its lock.
-constexpr const char* kMade[] = {kCheckpoint, kPrevious,    kNext, "model.safetensors", kMetrics, "loss.svg",
-                                 "gates.svg", "growth.gif", kSeeds};
+constexpr const char* kMade[] = {kCheckpoint, kPrevious,    kNext,  "model.safetensors", kMetrics, "loss.svg",
+                                 "gates.svg", "growth.gif", kSeeds, "halving.csv"};
 
 void remove_file(const std::string& path) {
   std::error_code error;

@@ -75,7 +75,7 @@ std::string gate_chart(const LatticeModel& model) {
   if (model.is_refined())
     histogram = count_netlist(model.raw_cell()).histogram;
   else
-    std::ranges::copy(count_gates(model.parameters().values()).histogram, histogram.begin());
+    std::ranges::copy(model.count_gates().histogram, histogram.begin());
   std::vector<std::pair<std::string, double>> bars;
   std::size_t gates = 0, wires = 0, constants = 0;
   for (int g = 0; g < kGates; ++g) {

@@ -129,6 +129,13 @@ void Session::restore() {
     take(restore_checkpoint(*trainer_, SafetensorsFile::parse(checkpoint, "the checkpoint of rank 0"), notes(false)));
 }
 
+Bytes Session::checkpoint() const { return make_checkpoint(*trainer_, notes(false), refined_).serialize(); }
+
+void Session::go_on_from(const Bytes& checkpoint) {
+  take(restore_checkpoint(*trainer_, SafetensorsFile::parse(checkpoint, "a checkpoint in memory"), notes(false)));
+  first_step_ = trainer_->state().step;
+}
+
 void Session::take(Restored restored) {
   began_before_ = true;
   finished_ = restored.finished;

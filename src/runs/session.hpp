@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "espalier/ranks.hpp"
 #include "espalier/run.hpp"
 #include "runs/checkpoint.hpp"
 #include "runs/run_folder.hpp"
@@ -47,6 +48,10 @@ class Session {
 
   // Until the end, a stop, or go_on() being false after a step: that is Outcome::kInterrupted.
   Outcome run(RunControl& control, const std::function<bool(const Trainer&)>& go_on);
+
+  // All that a session that was left before its end goes on from, without a folder.
+  Bytes checkpoint() const;
+  void go_on_from(const Bytes& checkpoint);
 
   Trainer& trainer() { return *trainer_; }
   const Trainer& trainer() const { return *trainer_; }

@@ -120,6 +120,7 @@ void api_lattice(std::span<const std::byte> bytes) {
       o.update = {8 + static_cast<int>(c.below(8)), 4, c.rarely() ? 3 : 2};
       o.wiring = WiringKind::kRandom;
       o.boundary = static_cast<Boundary>(c.below(2));
+      o.parametrisation = static_cast<Parametrisation>(c.below(3));
       const Automaton automaton(o, c.below(9));
       Parameters p;
       automaton.add_parameters(p, 2);

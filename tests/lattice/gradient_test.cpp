@@ -15,7 +15,13 @@ struct Case {
   std::string name;
   AutomatonOptions options;
   RolloutOptions rollout;
+  int loss_steps = 1;
 };
+
+AutomatonOptions with(Parametrisation parametrisation, AutomatonOptions options) {
+  options.parametrisation = parametrisation;
+  return options;
+}
 
 AutomatonOptions small(WiringKind wiring, Boundary boundary, int channels = 4) {
   return {channels, 3, {8, 4, 2}, {24, 16, 8, channels}, wiring, boundary};
@@ -40,6 +46,13 @@ const std::vector<Case>& cases() {
       {"perception_that_is_no_tree",
        {2, 1, {8, 28, 300, 150, 75, 38, 19, 10, 5, 3}, {4, 2}, WiringKind::kUnique, Boundary::kPeriodic},
        {1, 3, 5, 2, 1.0f}},
+      {"last_two_steps", small(WiringKind::kUnique, Boundary::kZero), {2, 4, 5, 3, 1.0f}, 2},
+      {"every_step_async", small(WiringKind::kUnique, Boundary::kPeriodic), {2, 5, 7, 4, 0.6f}, 4},
+      {"entries", with(Parametrisation::kEntries, small(WiringKind::kUnique, Boundary::kPeriodic)), {2, 4, 5, 3, 1.0f}},
+      {"walsh_async_last_three_steps",
+       with(Parametrisation::kWalsh, small(WiringKind::kUnique, Boundary::kZero)),
+       {2, 3, 5, 4, 0.6f},
+       3},
   };
   return list;
 }
@@ -78,11 +91,11 @@ TEST_P(GradientTest, ReferenceAgreesWithFiniteDifferencesInDouble) {
   auto loss = [&] {
     reference::AutomatonReference<double> r(p.automaton, logits, temperature);
     r.forward(c.rollout, initial, 7, 3);
-    return r.loss(target, 2);
+    return r.loss(target, 2, c.loss_steps);
   };
   reference::AutomatonReference<double> r(p.automaton, logits, temperature);
   r.forward(c.rollout, initial, 7, 3);
-  r.loss(target, 2);
+  r.loss(target, 2, c.loss_steps);
   const std::vector<double> dlogits = r.backward();
   const std::vector<double> dinitial = r.dstate();
 
@@ -111,14 +124,14 @@ double largest_relative_error(std::span<const float> got, std::span<const double
 TEST_P(GradientTest, FastRolloutAgreesWithTheReference) {
   reference::AutomatonReference<double> r(p.automaton, to<double>(p.parameters.values()), double{0.8f});
   r.forward(c.rollout, to<double>(p.initial), 7, 3);
-  const double want = r.loss(to<double>(p.target), 2);
+  const double want = r.loss(to<double>(p.target), 2, c.loss_steps);
   const auto dlogits = r.backward();
   for_each_target([&] {
     const ThreadPool pool(1);
     Rollout rollout(p.automaton, c.rollout);
     rollout.soften(p.parameters.values(), {.temperature = 0.8f}, pool);
     rollout.forward(p.initial, 7, 3, pool);
-    EXPECT_NEAR(rollout.loss(p.target, 2, pool), want, 1e-5 * want);
+    EXPECT_NEAR(rollout.loss(p.target, 2, pool, c.loss_steps), want, 1e-5 * want);
     EXPECT_LT(largest_relative_error(rollout.state(c.rollout.steps), r.state(c.rollout.steps)), 1e-5);
     rollout.backward(pool);
     p.parameters.zero_grad(pool);

@@ -25,10 +25,20 @@ def load(path):
 # --- docs/model-layouts.md: logic automaton
 
 
-def gates(tensors, name, layer, x, kernel=None):
+def gate_numbers(logits, form):
+    """[gates, 16], or [gates, 4] in the other parametrisations -> the gates' numbers."""
+    if form == "gates":
+        return logits.argmax(axis=1)
+    w0, w1, w2, w3 = logits.T
+    even, odd, both, apart = w0 + w3, w0 - w3, w1 + w2, w1 - w2
+    entries = [even - both, odd - apart, odd + apart, even + both] if form == "walsh" else [w0, w1, w2, w3]
+    return sum((entry > 0).astype(int) << (3 - place) for place, entry in enumerate(entries))
+
+
+def gates(tensors, form, name, layer, x, kernel=None):
     """x [inputs, ...] of 0 and 1 -> [gates, ...]."""
     logits = tensors[f"{name}.{layer}"] if kernel is None else tensors[f"{name}.{layer}"][kernel]
-    gate = logits.argmax(axis=1).reshape((-1,) + (1,) * (x.ndim - 1))
+    gate = gate_numbers(logits, form).reshape((-1,) + (1,) * (x.ndim - 1))
     a, b = (x[tensors[f"wiring.{name}.{layer}.{side}"]] for side in "ab")
     return gate >> (3 - 2 * a - b) & 1
 
@@ -46,8 +56,9 @@ def automaton_step(tensors, options, board):
     periodic = options["option.boundary"] == "periodic"
     padded = numpy.pad(board, ((0, 0), (1, 1), (1, 1)), mode="wrap" if periodic else "constant")
     height, width = board.shape[1:]
-    if options["format"] == "espalier model 3":
+    if "cell.gates" in tensors:
         return refined_step(tensors, padded, height, width)
+    form = options.get("option.parametrisation", "gates")
     channels, kernels = board.shape[0], int(options["option.kernels"])
     depth = {name: sum(key.startswith(f"{name}.") for key in tensors) for name in ("perceive", "update")}
     update = [board[c] for c in range(channels)]
@@ -57,12 +68,12 @@ def automaton_step(tensors, options, board):
         for k in range(kernels):
             x = patch
             for layer in range(depth["perceive"]):
-                x = gates(tensors, "perceive", layer, x, k)
+                x = gates(tensors, form, "perceive", layer, x, k)
             seen.append(x)
         update += [seen[k][o] for o in range(len(seen[0])) for k in range(kernels)]
     x = numpy.stack(update)
     for layer in range(depth["update"]):
-        x = gates(tensors, "update", layer, x)
+        x = gates(tensors, form, "update", layer, x)
     return x
 
 
@@ -171,14 +182,19 @@ for name, task, channels, arguments in (
         ("checkerboard-small", "checkerboard-small", 4, ["--epochs", 1, "--refine", 0]),
         ("life", "life", 1, ["--epochs", 1, "--refine", 0, "--seeds", 1]),
         ("refined", "checkerboard-small", 4, ["--epochs", 20, "--refine", 3000]),
+        ("entries", "checkerboard-small", 4, ["--epochs", 1, "--refine", 0, "--parametrisation", "entries"]),
+        ("walsh", "life", 1, ["--epochs", 1, "--refine", 0, "--seeds", 1, "--parametrisation", "walsh"]),
+        ("refined-walsh", "checkerboard-small", 4, ["--epochs", 20, "--refine", 3000, "--parametrisation", "walsh"]),
         ("kept", "pattern", None, ["--epochs", 300, "--heal", *small])):
     run, model, mixed = folder / name, folder / f"{name}.safetensors", 0
     espalier("train", task, *arguments, "--quiet", "--out", run, "--force")
     for steps in (1, 1, 1, 1, 2, 3, 4, 5):
         # Gates at random, so that every wire matters.
         tensors, metadata = load(run / "model.safetensors")
-        refined = metadata["format"] == "espalier model 3"
-        assert refined == (name in ("refined", "kept")), (name, metadata["format"])
+        refined = "cell.gates" in tensors
+        assert refined == (name in ("refined", "refined-walsh", "kept")), name
+        expected = 4 if "entries" in name or "walsh" in name else 3 if refined else 2
+        assert metadata["format"] == f"espalier model {expected}", (name, metadata["format"])
         for key in tensors:
             if key.startswith(("perceive.", "update.")):
                 tensors[key] = random.standard_normal(tensors[key].shape, numpy.float32)

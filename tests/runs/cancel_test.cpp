@@ -36,6 +36,14 @@ class CancelTest : public testing::Test {
                                                    {"fire-rate", "0.6"},
                                                    {"freeze-from", "0.2"},
                                                    {"freeze-to", "0.9"}}));
+    // Another parametrisation, and what else follows the progress of the training.
+    all.push_back(configure("checkerboard-small", {{"train-steps", "12"},
+                                                   {"eval-every", "5"},
+                                                   {"parametrisation", "walsh"},
+                                                   {"freeze-from", "0.2"},
+                                                   {"gumbel-final", "1"},
+                                                   {"entropy-weight-final", "0.2"},
+                                                   {"loss-steps", "3"}}));
     all.push_back(small_table(folder_));
     all.push_back(small_simplify());
     return all;

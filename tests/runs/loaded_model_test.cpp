@@ -17,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using ModelRun = Run;  // every googletest has a member Run
 
 std::string old_file(const std::string& name) { return ESPALIER_SOURCE_DIR "/tests/data/old/" + name; }
 
@@ -47,6 +48,41 @@ TEST(LoadedModel, ARefinedOneHasNoSoftGates) {
   EXPECT_EQ(load_model_as<LatticeModel>(folder / "refined.safetensors")->raw_cell(), refined->raw_cell());
   save_model(folder / "alone.safetensors", *refined);
   EXPECT_EQ(load_circuit(folder / "alone.safetensors").netlist.name, "checkerboard-small");  // it keeps its task
+}
+
+// Older versions would take four logits for something else, so their files have a format of their own.
+TEST(LoadedModel, OneWithFourLogitsPerGateIsTheSameAfterItsFile) {
+  for (const char* form : {"entries", "walsh"}) {
+    ModelRun run =
+        ModelRun::create(configure("checkerboard-small",
+                                   {{"train-steps", "3"}, {"lr", "1"}, {"parametrisation", form}, {"refine", "0"}}),
+                         {});
+    ThreadPool pool(1);
+    run.train(pool);
+    const std::unique_ptr<Model> any = run.best_model();
+    const auto& model = dynamic_cast<const LatticeModel&>(*any);
+    EXPECT_EQ(model.parameters().num_parameters(), 4u * static_cast<std::size_t>(model.automaton().gates()));
+    EXPECT_EQ(model_file(model).meta("format"), "espalier model 4");
+    const TempFolder folder;
+    save_model(folder / "four.safetensors", model);
+    const auto again = load_model_as<LatticeModel>(folder / "four.safetensors");
+    EXPECT_EQ(again->raw_cell(), model.raw_cell());
+    EXPECT_EQ(again->parameters().hash(), model.parameters().hash());
+    const auto refined = model.refined(prove_cell(model).netlist());
+    EXPECT_EQ(model_file(*refined).meta("format"), "espalier model 4");
+    save_model(folder / "refined.safetensors", *refined);
+    const auto found = load_model_as<LatticeModel>(folder / "refined.safetensors");
+    EXPECT_EQ(found->raw_cell(), refined->raw_cell());
+    // Both can be trained on, soft again where a search has made the circuit.
+    for (const char* name : {"four.safetensors", "refined.safetensors"}) {
+      const auto next =
+          configure("checkerboard-small", {{"from", folder / name}, {"train-steps", "1"}}).make_objective();
+      const std::unique_ptr<Model> start = next->snapshot(next->parameters().values(), {});
+      EXPECT_EQ(verify(dynamic_cast<const LatticeModel&>(*start).raw_cell(), model.raw_cell()).verdict,
+                VerifyReport::Verdict::kEqual)
+          << name;
+    }
+  }
 }
 
 TEST(LoadedModel, AnAutomatonIsPutThroughItsTrials) {

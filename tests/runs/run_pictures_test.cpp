@@ -18,7 +18,7 @@ void expect_chart_of(const std::string& folder, const std::string& how) {
   const LoadedModel loaded = load_model(folder);
   const auto& model = dynamic_cast<const LatticeModel&>(*loaded.model);
   const NetlistCounts cell = count_netlist(model.raw_cell());
-  const GateCounts logits = count_gates(model.parameters().values());
+  const GateCounts logits = model.count_gates();
   const auto gates = model.is_refined() ? static_cast<long>(cell.active) : logits.active;
   const std::string chart = read_text(folder + "/gates.svg");
   EXPECT_THAT(chart, HasSubstr(fmt::format("Gates {}: {} (wires: ", how, gates)));

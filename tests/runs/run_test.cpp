@@ -30,6 +30,12 @@ SeedReport train(TrainingRun run) {
 std::vector<RunConfig> every_kind(const TempFolder& folder) {
   std::vector<RunConfig> all;
   all.push_back(steady_picture(folder));
+  all.push_back(steady_picture(folder));
+  for (const auto& [name, value] : {std::pair{"parametrisation", "entries"},
+                                    {"entropy-weight-final", "0.1"},
+                                    {"loss-steps", "2"},
+                                    {"gumbel-final", "1"}})
+    all.back().set(name, value);
   all.push_back(small_table(folder));
   all.push_back(small_simplify());
   return all;

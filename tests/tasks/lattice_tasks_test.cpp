@@ -21,9 +21,10 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 struct Case {
   const char* task;
   Settings smaller;
+  const char* what = "";  // in the test's name
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.task; }
+void PrintTo(const Case& c, std::ostream* out) { *out << c.task << c.what; }
 
 class LatticeTasks : public testing::TestWithParam<Case> {
  protected:
@@ -105,9 +106,31 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"checkerboard-async", {{"height", "7"}, {"width", "6"}, {"steps", "4"}}},
                     Case{"lizard", {{"steps", "2"}}}, Case{"letter", {{"steps", "2"}}},
                     Case{"pattern", {{"steps", "2"}, {"target", ESPALIER_SOURCE_DIR "/data/targets/letter-g-16.txt"}}},
-                    Case{"boards", {{"steps", "2"}, {"batch", "3"}}}),
+                    Case{"boards", {{"steps", "2"}, {"batch", "3"}}},
+                    Case{"life", {{"parametrisation", "entries"}}, "_entries"},
+                    Case{"letter", {{"steps", "2"}, {"parametrisation", "walsh"}}, "_walsh"},
+                    Case{"checkerboard-async",
+                         {{"height", "7"}, {"width", "6"}, {"steps", "4"}, {"loss-steps", "3"}},
+                         "_loss_steps"},
+                    Case{"life", {{"entropy-weight", "0.2"}, {"entropy-weight-final", "0.5"}}, "_entropy"},
+                    Case{"checkerboard-small",
+                         {{"parametrisation", "entries"},
+                          {"entropy-weight-final", "0.5"},
+                          {"freeze-from", "0.4"},
+                          {"start-logit", "4"},
+                          {"gumbel-final", "1"},
+                          {"loss-steps", "2"}},
+                         "_entries_with_all"},
+                    Case{"checkerboard-small",
+                         {{"parametrisation", "walsh"},
+                          {"entropy-weight", "0.3"},
+                          {"straight-from", "0.6"},
+                          {"start-logit", "4"},
+                          {"gumbel-final", "1"},
+                          {"loss-steps", "10"}},
+                         "_walsh_with_all"}),
     [](const auto& info) {
-      std::string name = info.param.task;
+      std::string name = std::string(info.param.task) + info.param.what;
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });

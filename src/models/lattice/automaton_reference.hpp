@@ -14,12 +14,12 @@ namespace espalier::reference {
 template <class T>
 class AutomatonReference {
  public:
-  // logits: [gates][16] in the order of the parameters.
+  // logits: in the order of the parameters.
   AutomatonReference(const Automaton& automaton, std::span<const T> logits, T temperature = 1, bool straight = false)
       : automaton_(automaton),
         options_(automaton.options()),
         temperature_(temperature),
-        gates_(soften_all(logits, temperature, straight)),
+        gates_(soften_all(logits, temperature, straight, automaton.options().parametrisation)),
         dc_(gates_.size() * 4, T{0}) {}
 
   // The states after 0..T steps; each [batch][C][H][W].
@@ -38,8 +38,20 @@ class AutomatonReference {
     }
   }
 
-  T loss(std::span<const T> target, int loss_channels) {
-    dstate_.assign(states_.back().size(), T{0});
+  // The mean over the last states.
+  T loss(std::span<const T> target, int loss_channels, int loss_steps = 1) {
+    dlast_.assign(static_cast<std::size_t>(loss_steps), std::vector<T>(states_.back().size(), T{0}));
+    T sum = 0;
+    for (int last = 0; last < loss_steps; ++last)
+      sum += state_loss(states_[states_.size() - 1 - static_cast<std::size_t>(last)], target, loss_channels,
+                        dlast_[static_cast<std::size_t>(last)]);
+    for (std::vector<T>& d : dlast_)
+      for (T& value : d) value /= static_cast<T>(loss_steps);
+    return sum / static_cast<T>(loss_steps);
+  }
+
+  T state_loss(const std::vector<T>& state, std::span<const T> target, int loss_channels,
+               std::vector<T>& dstate) const {
     T sum = 0;
     for (int n = 0; n < rollout_.batch; ++n)
       for (int c = 0; c < loss_channels; ++c)
@@ -47,16 +59,19 @@ class AutomatonReference {
           for (int x = 0; x < rollout_.width; ++x) {
             const std::size_t t =
                 ((static_cast<std::size_t>(n) * loss_channels + c) * rollout_.height + y) * rollout_.width + x;
-            const T error = states_.back()[index(n, c, y, x)] - target[t];
+            const T error = state[index(n, c, y, x)] - target[t];
             sum += error * error;
-            dstate_[index(n, c, y, x)] = 2 * error;
+            dstate[index(n, c, y, x)] = 2 * error;
           }
     return sum;
   }
 
-  // Gradients of the logits, [gates][16]; the gradient of the initial state is left in dstate().
+  // Gradients of the logits; the gradient of the initial state is left in dstate().
   std::vector<T> backward() {
+    dstate_.assign(states_.back().size(), T{0});
     for (int t = rollout_.steps - 1; t >= 0; --t) {
+      if (const auto last = static_cast<std::size_t>(rollout_.steps - 1 - t); last < dlast_.size())
+        for (std::size_t i = 0; i < dstate_.size(); ++i) dstate_[i] += dlast_[last][i];
       std::vector<T> dprevious(dstate_.size(), T{0});
       each_cell([&](int n, int y, int x) {
         if (fires(t, n, y, x))
@@ -66,10 +81,7 @@ class AutomatonReference {
       });
       dstate_ = std::move(dprevious);
     }
-    std::vector<T> dlogits(gates_.size() * kGates, T{0});
-    for (std::size_t g = 0; g < gates_.size(); ++g)
-      soften_backward(gates_[g], &dc_[g * 4], temperature_, &dlogits[g * kGates]);
-    return dlogits;
+    return soften_all_backward<T>(gates_, dc_, temperature_, options_.parametrisation);
   }
 
   const std::vector<T>& state(int t) const { return states_[t]; }
@@ -163,7 +175,7 @@ class AutomatonReference {
   Random fire_{0, Purpose::kFire};
   std::vector<SoftGate<T>> gates_;
   std::vector<T> dc_, dstate_;
-  std::vector<std::vector<T>> states_;
+  std::vector<std::vector<T>> states_, dlast_;  // [T+1], [loss steps]
 };
 
 }  // namespace espalier::reference

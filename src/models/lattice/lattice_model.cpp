@@ -16,7 +16,7 @@
 namespace espalier {
 namespace {
 
-constexpr const char* kOption = "option.";
+constexpr const char *kOption = "option.", *kParametrisation = "parametrisation";
 
 std::vector<Wiring> read_wiring(const SafetensorsFile& file, const char* part, std::size_t layers, int inputs) {
   std::vector<Wiring> wirings;
@@ -44,7 +44,9 @@ struct Stored {
 Stored read_options(const SafetensorsFile& file) {
   Stored stored;
   Fields fields = stored_fields(stored.automaton, stored.rollout);
-  for (Field& field : fields.list()) field.set_text(file.meta(kOption + field.name()));
+  for (Field& field : fields.list())
+    if (field.name() != kParametrisation || file.metadata.contains(kOption + field.name()))  // before format 4: sixteen
+      field.set_text(file.meta(kOption + field.name()));
   stored.seed = std::strtoull(file.meta("seed").c_str(), nullptr, 10);
   stored.goal = LatticeGoal::load(file);
   return stored;
@@ -131,7 +133,7 @@ LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, s
   automaton_.add_parameters(parameters_, 0);
   if (weights.size() != parameters_.num_parameters())
     fail("lattice model", fmt::format("{} weights", weights.size()),
-         fmt::format("{}, sixteen for each gate", parameters_.num_parameters()));
+         fmt::format("{}, those of its {} gates", parameters_.num_parameters(), automaton_.gates()));
   std::copy(weights.begin(), weights.end(), parameters_.values().begin());
 }
 
@@ -209,10 +211,14 @@ BoardState LatticeModel::start(int height, int width, std::uint64_t seed, RowRan
   return goal_->start(rollout_, channels(), height, width, seed, rows);
 }
 
+GateCounts LatticeModel::count_gates() const {
+  return espalier::count_gates(parameters_.values(), automaton_.options().parametrisation);
+}
+
 int LatticeModel::channels() const { return cell_ ? cell_channels(*cell_) : automaton_.options().channels; }
 
 Facts LatticeModel::facts() const {
-  const GateCounts counts = count_gates(parameters_.values());
+  const GateCounts counts = count_gates();
   const auto whole = [](auto n) { return static_cast<std::int64_t>(n); };
   if (cell_) {
     const NetlistCounts cell = count_netlist(*cell_);

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/clock.hpp"
 #include "espalier/error.hpp"
+#include "logic/entry_kernels.hpp"
 #include "models/lattice/automaton_reference.hpp"
 #include "models/lattice/lattice_view.hpp"
 #include "models/lattice/refine_model.hpp"
@@ -19,25 +21,33 @@ namespace {
 constexpr float kHardLogit = 60;  // e^-60 is nothing beside 1, yet no denormal
 constexpr float kHardGap = 25;    // even after weight decay has worn the logit down for thousands of steps
 
-// Largest logit minus the next largest: the larger, the more decided.
-float gap(const float* l) {
-  const float* top = std::max_element(l, l + kGates);
+// How decided a gate is: the largest logit less the next largest, or the smallest distance of an entry's from 0.
+float gap(std::span<const float> l, Parametrisation parametrisation) {
+  if (parametrisation != Parametrisation::kGates) {
+    std::array<float, 4> entries;
+    entry_logits(l.data(), parametrisation == Parametrisation::kWalsh, entries.data());
+    float least = std::fabs(entries[0]);
+    for (const float z : entries) least = std::min(least, std::fabs(z));
+    return least;
+  }
+  const auto top = std::ranges::max_element(l);
   float second = -1e30f;
-  for (const float* x = l; x < l + kGates; ++x)
+  for (auto x = l.begin(); x != l.end(); ++x)
     if (x != top) second = std::max(second, *x);
   return *top - second;
 }
 
-// Hardens the most decided gates until `count` of all are: their logits become 0 but one.
-void freeze_gates(std::span<float> logits, std::size_t count) {
+// Hardens the most decided gates until `count` of all are: their logits become those of one gate alone.
+void freeze_gates(std::span<float> logits, Parametrisation parametrisation, std::size_t count) {
   struct Candidate {
     float gap;
     std::size_t at;
   };
+  const auto each = static_cast<std::size_t>(logits_of(parametrisation));
   std::vector<Candidate> soft;
   std::size_t hard = 0;
-  for (std::size_t at = 0; at < logits.size(); at += kGates) {
-    const float g = gap(&logits[at]);
+  for (std::size_t at = 0; at < logits.size(); at += each) {
+    const float g = gap(logits.subspan(at, each), parametrisation);
     if (g > kHardGap)
       ++hard;
     else
@@ -50,10 +60,8 @@ void freeze_gates(std::span<float> logits, std::size_t count) {
       soft.begin(), soft.begin() + static_cast<std::ptrdiff_t>(more), soft.end(),
       [](const Candidate& a, const Candidate& b) { return a.gap != b.gap ? a.gap > b.gap : a.at < b.at; });
   for (std::size_t i = 0; i < more; ++i) {
-    float* l = &logits[soft[i].at];
-    const auto top = std::max_element(l, l + kGates) - l;
-    std::fill(l, l + kGates, 0.0f);
-    l[top] = kHardLogit;
+    const std::span<float> l = logits.subspan(soft[i].at, each);
+    set_gate(l, likeliest_gate(l, parametrisation), kHardLogit, parametrisation);
   }
 }
 
@@ -72,6 +80,10 @@ Fields fields_of(LatticeRecipe& r) {
   f.add("freeze-from", r.freeze_from, "progress (0 to 1) from which gates are hardened one after the other", 0, 1);
   f.add("freeze-to", r.freeze_to, "progress by which all gates are hardened", 0, 1);
   f.add("freeze-loss", r.freeze_loss, "harden gates only while the training loss is below this", 0, 1e30);
+  f.add("entropy-weight", r.entropy, "weight of the entropies of all gates, in nats, in the loss at the start", 0, 1e3);
+  f.add("entropy-weight-final", r.entropy_final, "weight of the entropies at the end", 0, 1e3);
+  f.add("entropy-from", r.entropy_from, "progress (0 to 1) from which the weight moves to that at the end", 0, 1);
+  f.add("loss-steps", r.loss_steps, "last steps of a rollout whose mean is the loss", 1, 1e5);
   return f;
 }
 
@@ -93,6 +105,9 @@ LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, con
   if (from) options.automaton = from->automaton().options();
   goal.fit(options.rollout, options.automaton.channels);
   check_rollout(options.rollout, options.automaton.channels);  // before data take time and memory
+  if (options.recipe.loss_steps < 1 || options.recipe.loss_steps > options.rollout.steps)
+    fail("loss", fmt::format("the last {} steps", options.recipe.loss_steps),
+         fmt::format("1 to {}, those of a rollout", options.rollout.steps));
   if (!from) return {options, Automaton(options.automaton, seed), {}};
   const auto trained = from->parameters().values();
   if (!from->is_refined()) return {options, from->automaton(), {trained.begin(), trained.end()}};
@@ -125,11 +140,16 @@ void LatticeObjective::begin_step(std::uint64_t step, double progress, double la
   const LatticeRecipe& r = options_.recipe;
   if (progress >= r.freeze_from && last_loss < r.freeze_loss) {
     const double share = std::min(1.0, (progress - r.freeze_from) / std::max(1e-9f, r.freeze_to - r.freeze_from));
-    freeze_gates(parameters_.values(), static_cast<std::size_t>(share * automaton_.gates()));
+    freeze_gates(parameters_.values(), options_.automaton.parametrisation,
+                 static_cast<std::size_t>(share * automaton_.gates()));
   }
   choice_.temperature = r.temperature * std::pow(r.temperature_final / r.temperature, static_cast<float>(progress));
-  const double noise_course = std::max(0.0, (progress - r.gumbel_from) / std::max(1e-9, 1.0 - r.gumbel_from));
-  choice_.gumbel_scale = r.gumbel + (r.gumbel_final - r.gumbel) * static_cast<float>(noise_course);
+  const auto course = [&](float from, float start, float end) {
+    const double share = std::max(0.0, (progress - from) / std::max(1e-9, 1.0 - from));
+    return start + (end - start) * static_cast<float>(share);
+  };
+  choice_.gumbel_scale = course(r.gumbel_from, r.gumbel, r.gumbel_final);
+  entropy_weight_ = course(r.entropy_from, r.entropy, r.entropy_final);
   choice_.straight = progress >= r.straight_from;
   choice_.seed = seed_;
   choice_.step = static_cast<std::uint32_t>(step);
@@ -147,11 +167,14 @@ double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool,
   if (options_.reference) return accumulate_reference(batch, pool, phases);
   rollout_.soften(parameters_.values(), choice_, pool);
   rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
-  rollout_.begin_loss(target_, goal_->loss_channels(), pool);
+  rollout_.begin_loss(target_, goal_->loss_channels(), pool, options_.recipe.loss_steps);
   book(phases.forward);
   rollout_.backward(pool);
-  const double loss = rollout_.end_loss(pool);
+  double loss = rollout_.end_loss(pool);
   rollout_.add_gradients(parameters_.gradients(), pool);
+  if (entropy_weight_ > 0)
+    loss += entropy_loss(parameters_.values(), entropy_weight_, parameters_.gradients(), pool,
+                         options_.automaton.parametrisation);
   book(phases.backward);
   return loss;
 }
@@ -161,15 +184,23 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
   std::span<const float> logits = parameters_.values();
   AlignedVector<float> noisy;
   if (choice_.gumbel_scale > 0) {
-    add_gumbel_noise(logits, choice_, noisy, pool);
+    add_gumbel_noise(logits, choice_, noisy, pool, options_.automaton.parametrisation);
     logits = {noisy.data(), logits.size()};
   }
   reference::AutomatonReference<float> r(automaton_, logits, choice_.temperature, choice_.straight);
   r.forward(options_.rollout, initial_, seed_, static_cast<std::uint32_t>(batch));
-  const double loss = r.loss(target_, goal_->loss_channels());
+  double loss = r.loss(target_, goal_->loss_channels(), options_.recipe.loss_steps);
   const double middle = seconds_now();
   const std::vector<float> gradients = r.backward();
   for (std::size_t i = 0; i < gradients.size(); ++i) parameters_.gradients()[i] += gradients[i];
+  if (entropy_weight_ > 0) {
+    // In double: little would be left of log p where p is nearly 1.
+    std::vector<double> slopes;
+    const std::vector<double> weights(parameters_.values().begin(), parameters_.values().end());
+    loss += entropy_weight_ * reference::entropy<double>(weights, options_.automaton.parametrisation, &slopes);
+    for (std::size_t i = 0; i < slopes.size(); ++i)
+      parameters_.gradients()[i] += static_cast<float>(entropy_weight_ * slopes[i]);
+  }
   phases.forward += middle - start;
   phases.backward += seconds_now() - middle;
   return loss;
@@ -198,10 +229,11 @@ Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
   Evaluation result = judge(cell, data_, pool);
   if (result.solved && options_.trials && !goal_->demands().empty())
     judge_trials(result, LatticeModel(automaton_, options_.rollout, goal_, parameters_.values(), seed_), pool);
-  const GateCounts counts = count_gates(parameters_.values());
+  const Parametrisation form = options_.automaton.parametrisation;
+  const GateCounts counts = count_gates(parameters_.values(), form);
   result.extra = {{"active_gates", static_cast<double>(counts.active)},
                   {"live_gates", static_cast<double>(live_gates(cell))},
-                  {"gate_entropy", mean_entropy(parameters_.values())}};
+                  {"gate_entropy", mean_entropy(parameters_.values(), form)}};
   return result;
 }
 

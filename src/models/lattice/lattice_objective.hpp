@@ -1,4 +1,4 @@
-// Training a logic automaton: rollouts of fresh boards, squared error at the last step, hard validation.
+// Training a logic automaton: rollouts of fresh boards, squared error at the last steps, hard validation.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,10 @@ struct LatticeRecipe {
   float freeze_from = 1;        // progress from which gates are hardened one after the other; 1 = never
   float freeze_to = 1;          // progress by which all are
   float freeze_loss = 1e30f;    // gates are hardened only while the loss is below this
+  float entropy = 0;            // weight of the gates' entropies in the loss at the start ...
+  float entropy_final = 0;      // ... and at the end ...
+  float entropy_from = 0;       // ... moving linearly from this progress (0 to 1) on
+  int loss_steps = 1;           // the last states of a rollout that the loss is the mean of
 };
 Fields fields_of(LatticeRecipe& recipe);
 
@@ -82,6 +86,7 @@ class LatticeObjective : public Objective {
   Parameters parameters_;
   Rollout rollout_;
   SoftChoice choice_;
+  float entropy_weight_ = 0;                   // of this step
   std::optional<BoardBatch> validation_fire_;  // none: every cell fires
   std::vector<float> initial_, target_;
 };

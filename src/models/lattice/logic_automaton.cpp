@@ -97,11 +97,11 @@ std::vector<Wiring> draw_update(const AutomatonOptions& o, std::uint64_t seed) {
 template <class Value, class Input, class Add>
 std::vector<Value> append_cell(const Automaton& automaton, std::span<const float> logits, Input input, Add add) {
   const AutomatonOptions& o = automaton.options();
-  const std::size_t expected = static_cast<std::size_t>(automaton.gates()) * kGates;
+  const auto expected = static_cast<std::size_t>(automaton.logits());
   if (logits.size() != expected)
     fail("harden", fmt::format("{} logits", logits.size()), fmt::format("{}, those of the automaton", expected));
   if (!all_finite(logits)) fail("harden", "a logit that is not finite", "trained logits");
-  const std::vector<Gate> all = likeliest_gates(logits);
+  const std::vector<Gate> all = likeliest_gates(logits, o.parametrisation);
   const std::span<const Gate> perceive = std::span(all).first(static_cast<std::size_t>(automaton.perceive().gates()));
   const std::span<const Gate> update = std::span(all).subspan(perceive.size());
   std::vector<Value> features(static_cast<std::size_t>(o.update_inputs()));
@@ -161,6 +161,9 @@ Fields fields_of(AutomatonOptions& o) {
   f.add("update", layers(o.update), "gates in the update layers; 256x10 means ten layers of 256");
   f.add("wiring", o.wiring, "how update layers are wired", {"unique", "random"});
   f.add("boundary", o.boundary, "what lies outside the grid", {"periodic", "zero"});
+  f.add("parametrisation", o.parametrisation,
+        "what is trained of a gate: a softmax over all gates, or four numbers for its truth table",
+        {"gates", "entries", "walsh"});
   return f;
 }
 
@@ -172,13 +175,13 @@ Wiring moore_wiring(const Random& random) {
 
 Automaton::Automaton(const AutomatonOptions& options, std::uint64_t seed)
     : options_(checked(options)),
-      perceive_("perceive", draw_perceive(options, seed), options.kernels),
-      update_("update", draw_update(options, seed)) {}
+      perceive_("perceive", draw_perceive(options, seed), options.kernels, options.parametrisation),
+      update_("update", draw_update(options, seed), options.parametrisation) {}
 
 Automaton::Automaton(const AutomatonOptions& options, std::vector<Wiring> perceive, std::vector<Wiring> update)
     : options_(checked(options)),
-      perceive_("perceive", std::move(perceive), options.kernels),
-      update_("update", std::move(update)) {
+      perceive_("perceive", std::move(perceive), options.kernels, options.parametrisation),
+      update_("update", std::move(update), options.parametrisation) {
   check_widths("perceive", perceive_.layers(), kPatch, options.perceive);
   check_leaves(perceive_.layers().front());
   check_widths("update", update_.layers(), options.update_inputs(), options.update);

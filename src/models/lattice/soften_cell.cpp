@@ -168,9 +168,11 @@ SoftCell soften_cell(const Netlist& hard, const AutomatonOptions& shape, float l
   }
 
   SoftCell soft{Automaton(options, perceive, std::move(update)), {}};
-  soft.logits.resize(static_cast<std::size_t>(soft.automaton.gates()) * kGates);
+  soft.logits.resize(static_cast<std::size_t>(soft.automaton.logits()));
+  const auto each = static_cast<std::size_t>(logits_of(options.parametrisation));
   const auto set = [&](std::int32_t number, Gate gate) {
-    soft.logits[static_cast<std::size_t>(number) * kGates + static_cast<std::size_t>(gate)] = logit;
+    set_gate(std::span(soft.logits).subspan(static_cast<std::size_t>(number) * each, each), gate, logit,
+             options.parametrisation);
   };
   for (int k = 0; k < options.kernels; ++k)
     for (int l = 0; l < static_cast<int>(perceive.size()); ++l)

@@ -10,7 +10,7 @@ namespace espalier {
 
 struct SoftCell {
   Automaton automaton;
-  std::vector<float> logits;  // [gates][16] in the order of the parameters
+  std::vector<float> logits;  // in the order of the parameters
 };
 
 // Every gate of the circuit becomes a gate with `logit` for its type; wires lead on what later layers read, and what is

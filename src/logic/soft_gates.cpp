@@ -1,0 +1,239 @@
+// The gates of a training step out of their logits, in each parametrisation: choice, noise, gradients, entropy.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "base/arrays.hpp"
+#include "espalier/error.hpp"
+#include "espalier/gate_network.hpp"
+#include "logic/choice_kernels.hpp"
+#include "logic/entry_kernels.hpp"
+#include "logic/harden.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::size_t kGateChunk = 256;
+constexpr double kForwardNs = 20, kBackwardNs = 15, kGumbelNs = 60, kEntropyNs = 30;  // per gate
+constexpr std::size_t kEntries = 4;
+
+std::size_t size_of(Parametrisation p) { return static_cast<std::size_t>(logits_of(p)); }
+
+const char* number_of(Parametrisation p) { return p == Parametrisation::kGates ? "sixteen" : "four"; }
+
+// How many gates these logits are of.
+std::size_t gates_of(const char* op, std::span<const float> logits, Parametrisation p) {
+  if (logits.size() % size_of(p))
+    fail(op, fmt::format("{} logits", logits.size()), fmt::format("{} per gate", number_of(p)));
+  if (!all_finite(logits)) fail(op, "a logit that is not finite", "trained logits");
+  return logits.size() / size_of(p);
+}
+
+// Noise for 32 entries is that of two groups: what speaks for 1 less what speaks for 0.
+void add_entry_noise(const SoftChoice& choice, Chunk groups, std::span<const float> logits, bool walsh, float* noisy) {
+  std::array<float, 2 * kNoiseGroup> noise;
+  std::array<float, kEntries> entries, moved;
+  for (std::size_t group = groups.begin; group < groups.end; ++group) {
+    gumbel_noise(choice.seed, choice.step, static_cast<std::uint32_t>(2 * group), 2, noise.data());
+    const std::size_t begin = group * kNoiseGroup, end = std::min(begin + kNoiseGroup, logits.size());
+    for (std::size_t at = begin; at < end; at += kEntries) {
+      for (std::size_t e = 0; e < kEntries; ++e)
+        entries[e] = noise[at - begin + e] - noise[at - begin + e + kNoiseGroup];
+      if (walsh) {
+        walsh_sums(entries.data(), moved.data());  // four times the coefficients of these entries
+        for (std::size_t e = 0; e < kEntries; ++e) entries[e] = 0.25f * moved[e];
+      }
+      for (std::size_t e = 0; e < kEntries; ++e) noisy[at + e] = logits[at + e] + choice.gumbel_scale * entries[e];
+    }
+  }
+}
+
+}  // namespace
+
+void check_logits(std::string_view op, std::span<const float> logits, int gates, Parametrisation p) {
+  if (logits.size() != static_cast<std::size_t>(gates) * size_of(p))
+    fail(op, fmt::format("{} logits", logits.size()),
+         fmt::format("{}, {} for each of {} gates", size_of(p) * gates, number_of(p), gates));
+  if (reinterpret_cast<std::uintptr_t>(logits.data()) % (8 * sizeof(float)))
+    fail(op, "logits that are not aligned", "rows as in an AlignedVector");
+}
+
+SoftGates::SoftGates(const GateNetwork& network)
+    : parametrisation_(network.parametrisation()), order_(network.evaluation_order()) {
+  resize();
+}
+
+SoftGates::SoftGates(const GateNetwork& first, const GateNetwork& second) : SoftGates(first) {
+  if (second.parametrisation() != parametrisation_)
+    fail("soft gates", "two networks of different parametrisations", "one parametrisation");
+  for (const std::int32_t gate : second.evaluation_order()) order_.push_back(first.gates() + gate);
+  resize();
+}
+
+void SoftGates::resize() {
+  p_.resize(order_.size() * size_of(parametrisation_));
+  c_.resize(order_.size() * 4);
+}
+
+void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
+  check_logits("soft gates", logits, gates(), parametrisation_);
+  if (!all_finite(logits))
+    fail("soft gates", "a logit that is not finite", "numbers", "if training made it, lower the learning rate");
+  if (!(choice.temperature > 0) || !std::isfinite(choice.temperature))
+    fail("soft gates", fmt::format("a temperature of {}", choice.temperature), "a number above 0");
+  if (!(choice.gumbel_scale >= 0) || !std::isfinite(choice.gumbel_scale))
+    fail("soft gates", fmt::format("Gumbel noise of scale {}", choice.gumbel_scale), "0 or more");
+  inverse_temperature_ = 1.0f / choice.temperature;
+  const float* from = logits.data();
+  if (choice.gumbel_scale > 0) {
+    add_gumbel_noise(logits, choice, noisy_, pool, parametrisation_);
+    from = noisy_.data();
+  }
+  pool.for_chunks(order_.size(), kGateChunk, kForwardNs, [&](Chunk chunk) {
+    const auto count = static_cast<int>(chunk.end - chunk.begin);
+    if (parametrisation_ != Parametrisation::kGates) {
+      const bool walsh = parametrisation_ == Parametrisation::kWalsh;
+      gate_entries_forward(count, from, &order_[chunk.begin], walsh, inverse_temperature_, choice.straight,
+                           &p_[chunk.begin * kEntries], &c_[chunk.begin * 4]);
+      return;
+    }
+    gate_softmax_forward(count, from, &order_[chunk.begin], inverse_temperature_, &p_[chunk.begin * kGates],
+                         &c_[chunk.begin * 4]);
+    if (choice.straight)
+      for (std::size_t g = chunk.begin; g < chunk.end; ++g) {
+        const float* p = &p_[g * kGates];
+        std::ranges::copy(kGateCoefficients[std::max_element(p, p + kGates) - p], &c_[g * 4]);
+      }
+  });
+}
+
+void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool) const {
+  if (inverse_temperature_ == 0) fail("soft gates", "a gradient before a choice", "choose() first");
+  check_logits("soft gates", dlogits, gates(), parametrisation_);
+  if (dc.size() != c_.size())
+    fail("soft gates", fmt::format("{} gradients of coefficients", dc.size()), fmt::format("{}", c_.size()));
+  refuse_overlap("soft gates", dlogits, {dc});
+  pool.for_chunks(order_.size(), kGateChunk, kBackwardNs, [&](Chunk chunk) {
+    const auto count = static_cast<int>(chunk.end - chunk.begin);
+    if (parametrisation_ == Parametrisation::kGates)
+      gate_softmax_backward(count, &p_[chunk.begin * kGates], &dc[chunk.begin * 4], &order_[chunk.begin],
+                            inverse_temperature_, dlogits.data());
+    else
+      gate_entries_backward(count, &p_[chunk.begin * kEntries], &dc[chunk.begin * 4], &order_[chunk.begin],
+                            parametrisation_ == Parametrisation::kWalsh, dlogits.data());
+  });
+}
+
+void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, AlignedVector<float>& noisy,
+                      const ThreadPool& pool, Parametrisation parametrisation) {
+  if (!std::isfinite(choice.gumbel_scale))
+    fail("gumbel noise", fmt::format("a scale of {}", choice.gumbel_scale), "a finite number");
+  if (parametrisation != Parametrisation::kGates && logits.size() % kEntries)
+    fail("gumbel noise", fmt::format("{} logits", logits.size()), "four per gate");
+  refuse_overlap("gumbel noise", noisy, {logits});
+  noisy.resize((logits.size() + kNoiseGroup - 1) / kNoiseGroup * kNoiseGroup);
+  pool.for_chunks(noisy.size() / kNoiseGroup, kGateChunk / 2, 2 * kGumbelNs, [&](Chunk chunk) {
+    if (parametrisation != Parametrisation::kGates)
+      return add_entry_noise(choice, chunk, logits, parametrisation == Parametrisation::kWalsh, noisy.data());
+    gumbel_noise(choice.seed, choice.step, static_cast<std::uint32_t>(chunk.begin),
+                 static_cast<int>(chunk.end - chunk.begin), &noisy[chunk.begin * kNoiseGroup]);
+    const std::size_t end = std::min(chunk.end * kNoiseGroup, logits.size());
+    for (std::size_t i = chunk.begin * kNoiseGroup; i < end; ++i) noisy[i] = logits[i] + choice.gumbel_scale * noisy[i];
+  });
+}
+
+Gate likeliest_gate(std::span<const float, kGates> logits) {
+  return static_cast<Gate>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+Gate likeliest_gate(std::span<const float> logits, Parametrisation parametrisation) {
+  if (logits.size() != size_of(parametrisation))
+    fail("likeliest gate", fmt::format("{} logits", logits.size()), number_of(parametrisation));
+  if (parametrisation == Parametrisation::kGates) return likeliest_gate(logits.first<kGates>());
+  std::array<float, kEntries> entries;
+  entry_logits(logits.data(), parametrisation == Parametrisation::kWalsh, entries.data());
+  unsigned bits = 0;
+  for (const float entry : entries) bits = 2 * bits + (entry > 0);  // entry 0 is the highest bit
+  return gate_of_bits(bits);
+}
+
+std::vector<Gate> likeliest_gates(std::span<const float> logits, Parametrisation parametrisation) {
+  const std::size_t each = size_of(parametrisation);
+  std::vector<Gate> gates(logits.size() / each);
+  for (std::size_t g = 0; g < gates.size(); ++g)
+    gates[g] = likeliest_gate(logits.subspan(g * each, each), parametrisation);
+  return gates;
+}
+
+void set_gate(std::span<float> logits, Gate gate, float logit, Parametrisation parametrisation) {
+  if (logits.size() != size_of(parametrisation))
+    fail("set gate", fmt::format("{} logits", logits.size()), number_of(parametrisation));
+  if (parametrisation == Parametrisation::kGates) {
+    std::ranges::fill(logits, 0.0f);
+    logits[static_cast<std::size_t>(gate)] = logit;
+    return;
+  }
+  // Of sixteen gates eight have a 0 in an entry where this one has a 1: the odds are e^logit + 7 to 8.
+  const double most = std::max(0.0, static_cast<double>(logit));
+  const double odds = most + std::log((std::exp(logit - most) + 7 * std::exp(-most)) / 8);
+  std::array<float, kEntries> entries;
+  for (std::size_t e = 0; e < kEntries; ++e)
+    entries[e] = static_cast<float>(gate_bits(gate) >> (kEntries - 1 - e) & 1 ? odds : -odds);
+  if (parametrisation == Parametrisation::kWalsh) {
+    walsh_sums(entries.data(), logits.data());
+    for (float& w : logits) w *= 0.25f;
+  } else {
+    std::ranges::copy(entries, logits.begin());
+  }
+}
+
+GateCounts count_gates(std::span<const float> logits, Parametrisation parametrisation) {
+  gates_of("count gates", logits, parametrisation);
+  GateCounts counts;
+  for (const Gate gate : likeliest_gates(logits, parametrisation)) {
+    ++counts.raw;
+    counts.constants += is_constant(gate);
+    counts.active += !is_wire(gate) && !is_constant(gate);
+    ++counts.histogram[static_cast<int>(gate)];
+  }
+  return counts;
+}
+
+double mean_entropy(std::span<const float> logits, Parametrisation parametrisation) {
+  const auto gates = static_cast<int>(gates_of("entropy", logits, parametrisation));
+  if (gates == 0) fail("entropy", "no logits", fmt::format("{} per gate", number_of(parametrisation)));
+  const double sum = parametrisation == Parametrisation::kGates
+                         ? gate_entropies(gates, logits.data())
+                         : entry_entropies(gates, logits.data(), parametrisation == Parametrisation::kWalsh);
+  return sum / gates / std::numbers::ln2;
+}
+
+double entropy_loss(std::span<const float> logits, float weight, std::span<float> dlogits, const ThreadPool& pool,
+                    Parametrisation parametrisation) {
+  const std::size_t gates = gates_of("entropy", logits, parametrisation), each = size_of(parametrisation);
+  if (!std::isfinite(weight)) fail("entropy", fmt::format("a weight of {}", weight), "a finite number");
+  if (dlogits.size() != logits.size())
+    fail("entropy", fmt::format("{} gradients", dlogits.size()), fmt::format("{}", logits.size()));
+  refuse_overlap("entropy", dlogits, {logits});
+  const double sum = pool.reduce(
+      gates, kGateChunk, kEntropyNs, 0.0,
+      [&](Chunk chunk) {
+        const auto count = static_cast<int>(chunk.end - chunk.begin);
+        const float* l = logits.data() + chunk.begin * each;
+        float* dl = dlogits.data() + chunk.begin * each;
+        if (parametrisation == Parametrisation::kGates) {
+          gate_entropies_backward(count, l, weight, dl);
+          return gate_entropies(count, l);
+        }
+        const bool walsh = parametrisation == Parametrisation::kWalsh;
+        entry_entropies_backward(count, l, walsh, weight, dl);
+        return entry_entropies(count, l, walsh);
+      },
+      [](double& a, const double& b) { a += b; });
+  return weight * sum;
+}
+
+}  // namespace espalier

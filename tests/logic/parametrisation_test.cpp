@@ -1,0 +1,217 @@
+// Sixteen logits, four entries, four Walsh coefficients: each against the plain formulas, and against each other.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "espalier/error.hpp"
+#include "espalier/gate_network.hpp"
+#include "logic/each_target.hpp"
+#include "logic/gate_network_reference.hpp"
+#include "logic/harden.hpp"
+#include "thread_counts.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr Parametrisation kForms[] = {Parametrisation::kGates, Parametrisation::kEntries, Parametrisation::kWalsh};
+constexpr Parametrisation kFours[] = {Parametrisation::kEntries, Parametrisation::kWalsh};
+constexpr int kCount = 333;  // gates: several chunks, and an odd number
+
+GateNetwork network(Parametrisation form) {
+  return {"n", {random_wiring(20, kCount, Random(1, Purpose::kWiring))}, form};
+}
+
+AlignedVector<float> drawn(std::size_t count, std::uint32_t stream, float scale = 2) {
+  const Random random(5, Purpose::kData, stream);
+  AlignedVector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = scale * random.normal(i);
+  return values;
+}
+
+AlignedVector<float> logits_for(Parametrisation form, float scale = 2) {
+  return drawn(static_cast<std::size_t>(kCount) * static_cast<std::size_t>(logits_of(form)), 0, scale);
+}
+
+template <class T>
+std::vector<T> wide(std::span<const float> v) {
+  return {v.begin(), v.end()};
+}
+
+TEST(Parametrisation, AStartIsTheSameSoftGateInEach) {
+  for (int g = 0; g < kGates; ++g)
+    for (const float logit : {-3.0f, 0.0f, 0.5f, 5.0f, 10.0f, 60.0f}) {
+      std::array<float, kGates> sixteen{};
+      set_gate(sixteen, static_cast<Gate>(g), logit, Parametrisation::kGates);
+      const auto want = reference::soften_all<double>(wide<double>(sixteen), 1, false)[0];
+      for (const Parametrisation form : kFours) {
+        std::array<float, 4> four{};
+        set_gate(four, static_cast<Gate>(g), logit, form);
+        const auto got = reference::soften_all<double>(wide<double>(four), 1, false, form)[0];
+        for (int k = 0; k < 4; ++k) ASSERT_NEAR(got.c[k], want.c[k], 1e-6) << g << " " << logit;
+        ASSERT_TRUE(logit <= 0 || likeliest_gate(four, form) == static_cast<Gate>(g));
+      }
+    }
+  for (const Parametrisation form : kFours)
+    EXPECT_EQ(likeliest_gate(std::array<float, 4>{}, form), Gate::kFalse);  // 1 only above 0
+}
+
+TEST(Parametrisation, ANetworkStartsAsWires) {
+  for (const Parametrisation form : kForms) {
+    Parameters parameters;
+    network(form).add_parameters(parameters, 5);
+    EXPECT_EQ(parameters.num_parameters(), static_cast<std::size_t>(kCount * logits_of(form)));
+    const GateCounts counts = count_gates(parameters.values(), form);
+    EXPECT_EQ(counts.raw, kCount);
+    EXPECT_EQ(counts.histogram[static_cast<int>(Gate::kA)], kCount);
+  }
+}
+
+TEST(Parametrisation, ChoiceAndGradientsAgreeWithTheReference) {
+  for (const Parametrisation form : kFours)
+    for (const float temperature : {1.0f, 0.4f})
+      for (const bool straight : {false, true}) {
+        const GateNetwork n = network(form);
+        const AlignedVector<float> logits = logits_for(form), dc = drawn(4 * kCount, 1);
+        const auto gates = reference::soften_all<double>(wide<double>(logits), double{temperature}, straight, form);
+        std::vector<double> ordered(dc.size());  // in the order of the parameters
+        for (std::size_t i = 0; i < dc.size(); ++i)
+          ordered[4 * static_cast<std::size_t>(n.evaluation_order()[i / 4]) + i % 4] = dc[i];
+        const auto want = reference::soften_all_backward<double>(gates, ordered, temperature, form);
+        for_each_target([&] {
+          SoftGates soft(n);
+          soft.choose(logits, {.temperature = temperature, .straight = straight});
+          for (std::size_t i = 0; i < dc.size(); ++i) {
+            const double c = gates[static_cast<std::size_t>(n.evaluation_order()[i / 4])].c[i % 4];
+            ASSERT_NEAR(soft.coefficients()[i], c, 1e-6);
+          }
+          AlignedVector<float> dlogits(logits.size(), 1.0f);
+          soft.backward(dc, dlogits);
+          for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(dlogits[i], 1 + want[i], 1e-5);
+        });
+      }
+}
+
+TEST(Parametrisation, TheReferencesGradientsAreThoseOfFiniteDifferences) {
+  for (const Parametrisation form : kForms) {
+    std::vector<double> logits = wide<double>(logits_for(form));
+    const auto weights = wide<double>(drawn(4 * kCount, 1));
+    const auto value = [&] {
+      double sum = 0;
+      const auto gates = reference::soften_all<double>(logits, 0.7, false, form);
+      for (std::size_t i = 0; i < weights.size(); ++i) sum += weights[i] * gates[i / 4].c[i % 4];
+      return sum;
+    };
+    const auto gates = reference::soften_all<double>(logits, 0.7, false, form);
+    const auto gradients = reference::soften_all_backward<double>(gates, weights, 0.7, form);
+    std::vector<double> of_entropy;
+    reference::entropy<double>(logits, form, &of_entropy);
+    for (std::size_t i = 0; i < logits.size(); i += 7) {
+      const double keep = logits[i], h = 1e-5;
+      logits[i] = keep + h;
+      const double up = value(), entropy_up = reference::entropy<double>(logits, form);
+      logits[i] = keep - h;
+      const double down = value(), entropy_down = reference::entropy<double>(logits, form);
+      logits[i] = keep;
+      ASSERT_NEAR(gradients[i], (up - down) / (2 * h), 1e-6) << i;
+      ASSERT_NEAR(of_entropy[i], (entropy_up - entropy_down) / (2 * h), 1e-6) << i;
+    }
+  }
+}
+
+TEST(Parametrisation, EntropyAndItsGradientsAgreeWithTheReference) {
+  for (const Parametrisation form : kForms) {
+    const AlignedVector<float> logits = logits_for(form);
+    std::vector<double> want;
+    const double entropy = reference::entropy<double>(wide<double>(logits), form, &want);
+    for_each_target([&] {
+      EXPECT_NEAR(mean_entropy(logits, form), entropy / kCount / std::numbers::ln2, 1e-6);
+      AlignedVector<float> dlogits(logits.size(), 1.0f);
+      EXPECT_NEAR(entropy_loss(logits, 0.3f, dlogits, calling_thread(), form), 0.3 * entropy, 1e-5 * entropy);
+      for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(dlogits[i], 1 + 0.3 * want[i], 1e-6);
+    });
+    const AlignedVector<float> none(logits.size());
+    EXPECT_NEAR(mean_entropy(none, form), 4, 1e-6);  // all sixteen alike, or four coins
+    AlignedVector<float> decided(logits.size());
+    for (std::size_t at = 0; at < decided.size(); at += static_cast<std::size_t>(logits_of(form)))
+      set_gate(std::span(decided).subspan(at, static_cast<std::size_t>(logits_of(form))), Gate::kXor, 60, form);
+    EXPECT_NEAR(mean_entropy(decided, form), 0, 1e-6);
+  }
+}
+
+TEST(Parametrisation, TheSameBitsForAnyThreadCount) {
+  const Oversubscribe many;
+  for (const Parametrisation form : kForms) {
+    const GateNetwork n = network(form);
+    const AlignedVector<float> logits = logits_for(form), dc = drawn(4 * kCount, 1);
+    AlignedVector<float> first;
+    for (const int threads : kThreadCounts) {
+      const ThreadPool pool(threads);
+      SoftGates soft(n);
+      soft.choose(logits, {.temperature = 0.8f, .gumbel_scale = 0.7f, .seed = 3, .step = 2}, pool);
+      AlignedVector<float> all(logits.size());
+      soft.backward(dc, all, pool);
+      const auto loss = static_cast<float>(entropy_loss(logits, 0.3f, all, pool, form));
+      all.insert(all.end(), soft.coefficients().begin(), soft.coefficients().end());
+      all.push_back(loss);
+      if (threads == 1) first = all;
+      ASSERT_EQ(all, first) << threads;
+    }
+  }
+}
+
+// Of an entry: two Gumbel numbers apart, a logistic one. Walsh coefficients move so that their entries do the same.
+TEST(Parametrisation, NoiseDecidesBetweenTheValuesOfAnEntry) {
+  const SoftChoice choice{.gumbel_scale = 1, .seed = 9, .step = 4};
+  const AlignedVector<float> none(std::size_t{4} * 20011);
+  AlignedVector<float> entries, walsh;
+  add_gumbel_noise(none, choice, entries, calling_thread(), Parametrisation::kEntries);
+  add_gumbel_noise(none, choice, walsh, calling_thread(), Parametrisation::kWalsh);
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < none.size(); ++i) {
+    sum += entries[i];
+    squares += static_cast<double>(entries[i]) * entries[i];
+    float z = 0;
+    for (std::size_t k = 0; k < 4; ++k) z += static_cast<float>(reference::kWalsh[i % 4][k]) * walsh[i - i % 4 + k];
+    ASSERT_NEAR(z, entries[i], 1e-5);
+  }
+  const auto count = static_cast<double>(none.size());
+  EXPECT_NEAR(sum / count, 0, 0.02);
+  EXPECT_NEAR(squares / count, std::numbers::pi * std::numbers::pi / 3, 0.05);
+  EXPECT_THROW(add_gumbel_noise(std::span(none).first(6), choice, walsh, calling_thread(), Parametrisation::kWalsh),
+               Error);
+}
+
+TEST(Parametrisation, HardenedGatesAreTheSignsOfTheirEntries) {
+  for (const Parametrisation form : kFours) {
+    const GateNetwork n = network(form);
+    const AlignedVector<float> logits = logits_for(form);
+    SoftGates soft(n);
+    soft.choose(logits, {.straight = true});
+    const std::vector<Gate> gates = likeliest_gates(logits, form);
+    for (int i = 0; i < kCount; ++i)
+      for (int k = 0; k < 4; ++k)
+        ASSERT_EQ(soft.coefficients()[static_cast<std::size_t>(4 * i + k)],
+                  kGateCoefficients[gate_bits(gates[static_cast<std::size_t>(n.evaluation_order()[i])])][k]);
+  }
+}
+
+TEST(Parametrisation, WhatDoesNotFitIsRefused) {
+  const AlignedVector<float> sixteen(16 * kCount), odd(6);
+  AlignedVector<float> gradients(4 * kCount);
+  SoftGates soft(network(Parametrisation::kWalsh));
+  EXPECT_THROW(soft.choose(sixteen, {}), Error);
+  EXPECT_THROW(SoftGates(network(Parametrisation::kWalsh), network(Parametrisation::kEntries)), Error);
+  EXPECT_THROW(count_gates(odd, Parametrisation::kEntries), Error);
+  EXPECT_THROW(mean_entropy({}, Parametrisation::kEntries), Error);
+  EXPECT_THROW(likeliest_gate(odd, Parametrisation::kEntries), Error);
+  EXPECT_THROW(set_gate(gradients, Gate::kA, 1, Parametrisation::kEntries), Error);
+  EXPECT_THROW(entropy_loss(sixteen, 1, gradients), Error);
+  EXPECT_THROW(entropy_loss(sixteen, NAN, gradients, calling_thread(), Parametrisation::kGates), Error);
+  EXPECT_THROW(entropy_loss(gradients, 1, gradients, calling_thread(), Parametrisation::kWalsh), Error);  // over itself
+}
+
+}  // namespace
+}  // namespace espalier
