@@ -38,7 +38,7 @@ GIVEN = {
         ("text", "of a message")]),
     "Trial": ("One line of `LogicAutomaton.evaluate`.", [
         ("name", "what was tried"), ("description", "on what, in words"), ("score", "the share of bits that were right"),
-        ("exact", "whether all were")]),
+        ("exact", "whether all were"), ("limit", "the share that a perfect rule could get right; 1 where that is all")]),
 }
 GROUPS = [
     ("Training", ["train", "resume", "load", "tasks", "options", "last_run", "Run", "Interrupted", "TableModel",

@@ -96,14 +96,19 @@ int evaluate(const EvalFlags& f) {
               {"trials", Json::array()},
               {"seconds", seconds_now() - start}});
     for (const Trial& t : trials)
-      j["trials"].push_back({{"name", t.name}, {"description", t.description}, {"score", t.score}, {"exact", t.exact}});
+      j["trials"].push_back({{"name", t.name},
+                             {"description", t.description},
+                             {"score", t.score},
+                             {"exact", t.exact},
+                             {"limit", t.limit}});
     print_json(j);
   } else {
     fmt::print("{}: {} gates, {} active\n\n", facts["learned"].get<std::string>(), facts["gates"].dump(),
                facts["active_gates"].dump());
     fmt::print("{:<14} {:>10}  {:<7} {}\n", "trial", "right", "", "what");
     for (const Trial& t : trials)
-      fmt::print("{:<14} {:>8.2f} %  {:<7} {}\n", t.name, 100 * t.score, t.exact ? "exact" : "", t.description);
+      fmt::print("{:<14} {:>8.2f} %  {:<7} {}{}\n", t.name, 100 * t.score, t.exact ? "exact" : "", t.description,
+                 t.limit < 1 ? fmt::format("; a perfect rule: {:.2f} %", 100 * t.limit) : "");
   }
   return f.require_solved && !solved ? kUnsolved : kDone;
 }

@@ -30,6 +30,8 @@ struct Options {
 };
 
 constexpr double kFirstSave = 1, kSaveSeconds = 10;
+constexpr std::uint64_t kImprove = 200'000;
+constexpr const char* kGraded = " ({:.2f} % in graded trials)";
 
 std::string default_output(const std::string& model) {
   const std::filesystem::path path(model);
@@ -51,7 +53,7 @@ class SearchRun {
 
   void run(ThreadPool& pool, const std::function<void(bool ended)>& save) {
     pool.watch(&interrupt_flag());
-    Progress progress(o_.quiet, o_.search.evaluations + o_.search.shrink, evaluations_);
+    Progress progress(o_.quiet, o_.search.evaluations + o_.search.improve + o_.search.shrink, evaluations_);
     for (double saved = seconds_now() + kFirstSave - kSaveSeconds; !search_.ended();) {
       if (interrupt_flag().raised()) stopped_ = "interrupted";
       if (o_.seconds > 0 && seconds_now() - start_ > o_.seconds) stopped_ = "out of time";
@@ -62,7 +64,8 @@ class SearchRun {
         continue;
       }
       const SearchScore& best = search_.state().best_score;
-      progress.update(search_.state().evaluations, fmt::format("wrong {:.4g}  gates {}", wrong(best), best.size.gates));
+      progress.update(search_.state().evaluations,
+                      fmt::format("wrong {:.4g}{}  gates {}", wrong(best), graded(kGraded, best), best.size.gates));
       if (seconds_now() - saved > kSaveSeconds) save(false), saved = seconds_now();
     }
     pool.watch(nullptr);
@@ -80,6 +83,7 @@ class SearchRun {
                   {"solved", best.wrong == 0},
                   {"wrong_before", wrong(before_)},
                   {"wrong", wrong(best)},
+                  {"graded_loss", 1e-6 * static_cast<double>(best.grade)},
                   {"gates_before", before_.size.gates},
                   {"gates", best.size.gates},
                   {"depth", best.size.depth},
@@ -89,8 +93,9 @@ class SearchRun {
                   {"stopped", stopped_},
                   {"seconds", seconds}});
     else
-      fmt::print("{}: {:.4g} wrong bits, {} gates -> {:.4g} wrong bits, {} gates, depth {}\n", output_, wrong(before_),
-                 before_.size.gates, wrong(best), best.size.gates, best.size.depth),
+      fmt::print("{}: {:.4g} wrong bits{}, {} gates -> {:.4g} wrong bits{}, {} gates, depth {}\n", output_,
+                 wrong(before_), graded(kGraded, before_), before_.size.gates, wrong(best), graded(kGraded, best),
+                 best.size.gates, best.size.depth),
           fmt::print("{} evaluations in {:.1f} s, {:.0f}/s{}\n", s.evaluations, seconds, rate,
                      stopped_.empty() ? "" : "; " + stopped_ + (o_.table.empty() ? ", go on with --resume" : ""));
     if (stopped_ == "interrupted") return kInterrupted;
@@ -99,6 +104,10 @@ class SearchRun {
 
  private:
   double wrong(const SearchScore& score) const { return static_cast<double>(score.wrong) / boards_; }
+  // Of trials that are only better or worse, the share that is wrong; nothing where there are none.
+  static std::string graded(const char* form, const SearchScore& score) {
+    return score.grade ? fmt::format(fmt::runtime(form), 1e-4 * static_cast<double>(score.grade)) : "";
+  }
 
   const Options& o_;
   CircuitSearch& search_;
@@ -172,6 +181,7 @@ int refine_table(const Options& o, const std::string& output) {
 
 Command refine_command() {
   const auto f = std::make_shared<Options>();
+  f->search.improve = kImprove;
   Command command{"refine", "search for a better circuit: fewer wrong bits first, then fewer gates"};
   command.arguments = {{"model", &f->model, "a trained automaton or its run's folder; with --table a netlist"}};
   command.options.add("output", f->output, "where to write the result").alias("o").metavar("FILE");

@@ -180,10 +180,12 @@ struct Trial {
   std::string name, description;
   double score = 0;    // fraction of loss-channel bits right
   bool exact = false;  // all of them
+  double limit = 1;    // the fraction that a perfect rule could get right
 };
 struct TrialOptions {
   std::uint64_t seed = 1;
-  std::uint64_t reset_steps = 4000;  // of the trial with a random reset at every step
+  std::uint64_t reset_steps = 4000;    // of the trial with a random reset at every step
+  std::vector<std::string> only = {};  // names of trials to run; empty: all
 };
 // The validation, and then the trials of what was learned.
 std::vector<Trial> run_trials(const LatticeModel& model, const TrialOptions& options = {},

@@ -372,6 +372,7 @@ void bind_lattice(nb::module_& m) {
       .def_ro("description", &Trial::description)
       .def_ro("score", &Trial::score)
       .def_ro("exact", &Trial::exact)
+      .def_ro("limit", &Trial::limit)
       .def("__repr__", [](const Trial& t) {
         return "<Trial " + t.name + ": " + std::to_string(100 * t.score) + " %" + (t.exact ? ", exact" : "") + ">";
       });

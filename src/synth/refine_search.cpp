@@ -14,6 +14,8 @@ namespace espalier {
 Fields fields_of(SearchOptions& o) {
   Fields f;
   f.add("evaluations", o.evaluations, "mutants to try while bits are wrong or trials fail", 1, 1e15);
+  f.add("improve", o.improve, "mutants to try for trials that are only better or worse, once all others are passed", 0,
+        1e15);
   f.add("shrink", o.shrink, "mutants to try for fewer gates once no bit is wrong", 0, 1e15);
   f.add("seed", o.seed, "seed of the search", 0, 1.8446744073709552e19);
   f.add("patience", o.patience, "mutants between attempts to put bits right by construction", 1, 1e15);
@@ -143,8 +145,9 @@ CircuitSearch::CircuitSearch(const Netlist& start, LaneScore& score, const Searc
   Compactor compactor(kind_);
   const CircuitSize size = compactor.measure(start);
   state_.parent = state_.best = compactor.build();
-  state_.best_score = {score_.judge(state_.best, pool), 0, size};
+  state_.best_score = {score_.judge(state_.best, pool), 0, 0, size};
   if (!state_.best_score.wrong) state_.best_score.flaws = score_.flaws(state_.best, pool);
+  if (solved()) state_.best_score.grade = score_.grade(state_.best, pool);
   state_.parent_wrong = state_.best_score.wrong;
 }
 
@@ -158,8 +161,13 @@ CircuitSearch::CircuitSearch(SearchState state, LaneScore& score, const SearchOp
 bool CircuitSearch::ended() const {
   const bool spent = state_.evaluations >= options_.evaluations;
   if (state_.best_score.wrong == 0 && (state_.best_score.flaws == 0 || spent))
-    return state_.evaluations >= state_.improved_at + options_.shrink;
+    return state_.evaluations >= state_.improved_at + (solved() ? improve() : 0) + options_.shrink;
   return spent;
+}
+
+SearchAim CircuitSearch::aim() const {
+  if (solved()) return score_.graded() ? SearchAim::kGrade : SearchAim::kBits;
+  return state_.best_score.wrong ? SearchAim::kBits : SearchAim::kFlaws;
 }
 
 MutantGroup CircuitSearch::draw(const Netlist& parent, std::uint64_t generation, std::size_t number) const {
@@ -273,8 +281,8 @@ CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGr
 void CircuitSearch::step(const ThreadPool& pool) {
   const std::uint64_t generation = state_.generation, wrong_before = state_.best_score.wrong;
   const std::size_t flaws_before = state_.best_score.flaws;
-  const bool shrank = shrinking();
-  score_.draw_sample(generation, !wrong_before && flaws_before);
+  const bool shrank = shrinking(), improved = improving();
+  score_.draw_sample(generation, aim(), state_.parent);
   const Netlist parent =
       shuffled(state_.parent, Random(options_.seed, Purpose::kRefine, static_cast<std::uint32_t>(generation)));
   std::vector<Judged> judged(options_.groups);
@@ -293,18 +301,18 @@ void CircuitSearch::step(const ThreadPool& pool) {
   const Choice* finest = best;
   for (const Judged& j : judged)
     for (const Choice& c : j.good)
-      if (SearchScore{c.wrong, 0, c.size} < SearchScore{finest->wrong, 0, finest->size}) finest = &c;
+      if (SearchScore{c.wrong, 0, 0, c.size} < SearchScore{finest->wrong, 0, 0, finest->size}) finest = &c;
   state_.parent_wrong = judged[0].parent_wrong;
   if (best) {
     Compactor compactor(kind_);
-    if (finest != best && SearchScore{finest->wrong, 0, finest->size} < state_.best_score) {
+    if (finest != best && !improved && SearchScore{finest->wrong, 0, 0, finest->size} < state_.best_score) {
       compactor.measure(parent, finest->moves);
       take_best(compactor.build(), finest->wrong, pool);
     }
     compactor.measure(parent, best->moves);
     state_.parent = compactor.build();
     state_.parent_wrong = best->wrong;
-    if (score_.sampled() || SearchScore{best->wrong, 0, best->size} < state_.best_score)
+    if (!improved && (score_.sampled() || SearchScore{best->wrong, 0, 0, best->size} < state_.best_score))
       take_best(state_.parent, best->wrong, pool);
   }
   ++state_.generation;
@@ -312,7 +320,9 @@ void CircuitSearch::step(const ThreadPool& pool) {
   const auto turn = [&](std::uint64_t evaluations) {
     return evaluations / std::max<std::uint64_t>(1, options_.patience);
   };
-  if (turn(state_.evaluations) > turn(state_.evaluations - groups * kLanes))
+  if (improved)
+    confirm(pool);
+  else if (turn(state_.evaluations) > turn(state_.evaluations - groups * kLanes))
     state_.best_score.wrong ? force(pool) : polish(SimplifyOptions::brief(), pool);
   // The first circuit without a fault is worth the whole effort of simplify(), once.
   if (options_.shrink && !shrank && shrinking()) {
@@ -360,15 +370,28 @@ void CircuitSearch::polish(const SimplifyOptions& options, const ThreadPool& poo
   take_best(circuit, state_.parent_wrong, pool);
 }
 
+// Grades take longer still, and what a sample shows of them is half chance: the parent is judged now and then, and what
+// has strayed from the best for long goes back to it.
+void CircuitSearch::confirm(const ThreadPool& pool) {
+  constexpr std::uint64_t kEvery = 4, kReturn = 32;
+  if (state_.generation % kEvery) return;
+  const SearchScore before = state_.best_score;
+  take_best(state_.parent, state_.parent_wrong, pool);
+  if (state_.best_score == before && state_.generation % kReturn == 0) state_.parent = state_.best;
+}
+
 void CircuitSearch::take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool) {
   Compactor compactor(kind_);
   const CircuitSize size = compactor.measure(circuit);
   // Trials take longer than samples: what a sample shows to be wrong is not put through them.
-  if (score_.sampled() && wrong && !state_.best_score.wrong) return;
+  if (score_.sampled() && wrong && !state_.best_score.wrong && aim() != SearchAim::kGrade) return;
+  if (shrinking() && !(size < state_.best_score.size)) return;
   if (score_.sampled()) wrong = score_.judge(circuit, pool);
-  SearchScore score{wrong, 0, size};
+  SearchScore score{wrong, 0, 0, size};
   if (!(score < state_.best_score)) return;
   if (!wrong) score.flaws = score_.flaws(circuit, pool);
+  if (!(score < state_.best_score)) return;
+  if (!wrong && !score.flaws) score.grade = score_.grade(circuit, pool);
   if (!(score < state_.best_score)) return;
   state_.best = circuit;
   state_.best_score = score;

@@ -1,7 +1,7 @@
 // Search over circuits: mutants of one parent, the best of them the next parent, equals accepted (neutral drift, as in
 // Cartesian genetic programming: Miller and Thomson, 2000). What comes first is the number of wrong bits, then flaws,
-// then gates, then depth. Everything is a function of (start, score, options, generation): any number of threads, any
-// vector width and any interruption give the same bits.
+// then the grade, then gates, then depth. Everything is a function of (start, score, options, generation): any number
+// of threads, any vector width and any interruption give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,13 @@
 
 namespace espalier {
 
+// What the mutants of a generation are to be better in.
+enum class SearchAim : std::uint8_t {
+  kBits,   // bits of the best are wrong
+  kFlaws,  // nothing is wrong with it but its flaws
+  kGrade,  // neither, and what is left can only be better or worse
+};
+
 // What a circuit is good for.
 class LaneScore {
  public:
@@ -23,8 +30,7 @@ class LaneScore {
   virtual CircuitKind kind() const = 0;
   // Whether every generation is judged by examples of its own, and not by all there are.
   virtual bool sampled() const { return false; }
-  // `flawed`: nothing is wrong with the best but its flaws.
-  virtual void draw_sample(std::uint64_t /*generation*/, bool /*flawed*/) {}
+  virtual void draw_sample(std::uint64_t /*generation*/, SearchAim /*aim*/, const Netlist& /*parent*/) {}
   // Wrong bits of each lane of a group.
   virtual void score(const Netlist& parent, const MutantGroup& group, std::span<std::uint32_t, kLanes> wrong) const = 0;
   // The circuit with wrong bits put right by construction, as many as can be; nothing where that cannot be done.
@@ -35,12 +41,16 @@ class LaneScore {
   virtual std::uint64_t judge(const Netlist& circuit, const ThreadPool& pool) const = 0;
   // Of a circuit without wrong bits: how much it still lacks beyond the examples, such as trials that it fails.
   virtual std::size_t flaws(const Netlist& /*circuit*/, const ThreadPool& /*pool*/) const { return 0; }
+  // Whether there is more to be had of circuits without wrong bits and flaws, and how much one lacks of it.
+  virtual bool graded() const { return false; }
+  virtual std::uint64_t grade(const Netlist& /*circuit*/, const ThreadPool& /*pool*/) const { return 0; }
 };
 
 struct SearchOptions {
   std::uint64_t seed = 1;
   std::uint64_t evaluations = 1'000'000;  // while bits are wrong or flaws are left; rounded up to whole generations
-  std::uint64_t shrink = 0;               // evaluations after the last wrong bit is gone, for fewer gates
+  std::uint64_t improve = 0;              // evaluations after the last flaw is gone, for a better grade
+  std::uint64_t shrink = 0;               // evaluations after these, for fewer gates
   std::size_t groups = 2;                 // of kLanes mutants, in a generation
   std::size_t moves = 192;                // distinct changes per group
   double slack = 0;                       // temperature: wrong bits more that are taken with probability 1/e
@@ -57,7 +67,8 @@ Netlist search_start(const Netlist& circuit, const SearchOptions& options);
 
 struct SearchScore {
   std::uint64_t wrong = std::numeric_limits<std::uint64_t>::max();
-  std::size_t flaws = 0;  // known of the best alone
+  std::size_t flaws = 0;    // known of the best alone, as is
+  std::uint64_t grade = 0;  // this
   CircuitSize size = {};
   auto operator<=>(const SearchScore&) const = default;
 };
@@ -84,12 +95,17 @@ class CircuitSearch {
  private:
   struct Choice;
   struct Judged;
-  bool shrinking() const { return state_.best_score.wrong == 0 && state_.best_score.flaws == 0; }
+  bool solved() const { return state_.best_score.wrong == 0 && state_.best_score.flaws == 0; }
+  std::uint64_t improve() const { return score_.graded() ? options_.improve : 0; }
+  bool improving() const { return solved() && state_.evaluations < state_.improved_at + improve(); }
+  bool shrinking() const { return solved() && !improving(); }
+  SearchAim aim() const;
   MutantGroup draw(const Netlist& parent, std::uint64_t generation, std::size_t group) const;
   MutantGroup unite(const std::vector<Judged>& judged, std::uint64_t generation) const;
   Judged judge_group(const Netlist& parent, MutantGroup group, std::uint64_t generation, std::size_t number) const;
   void force(const ThreadPool& pool);
   void polish(const SimplifyOptions& options, const ThreadPool& pool);
+  void confirm(const ThreadPool& pool);
   void take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool);
 
   LaneScore& score_;

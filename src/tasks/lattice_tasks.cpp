@@ -285,14 +285,18 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
   tasks.push_back(
       make_task(rule_preset("rule", "learn any rule over a cell and its eight neighbours: a life-like one or a table"),
                 RuleOptions()));
-  tasks.push_back(make_task(
-      {.name = "checkerboard",
-       .summary = "grow a checkerboard of 2 x 2 squares out of noise",
-       .lattice = {.automaton = {}, .rollout = {.batch = 2}, .recipe = {}, .refine = 500'000, .refine_every = 50},
-       .eval_every = 2,
-       .budget = 30'000,
-       .published_steps = 500},
-      CheckerboardOptions()));
+  tasks.push_back(make_task({.name = "checkerboard",
+                             .summary = "grow a checkerboard of 2 x 2 squares out of noise",
+                             .lattice = {.automaton = {},
+                                         .rollout = {.batch = 2},
+                                         .recipe = {},
+                                         .refine = 500'000,
+                                         .improve = 200'000,
+                                         .refine_every = 50},
+                             .eval_every = 2,
+                             .budget = 30'000,
+                             .published_steps = 500},
+                            CheckerboardOptions()));
   tasks.push_back(
       make_task({.name = "checkerboard-small",
                  .summary = "the same with a few hundred gates, for quick tries",

@@ -27,7 +27,8 @@ TEST(AutomatonOptions, AreFieldsWithNamesAndRanges) {
   Fields fields = fields_of(o);
   std::vector<std::string> names;
   for (const Field& field : fields.list()) names.push_back(field.name());
-  EXPECT_EQ(names, (std::vector<std::string>{"channels", "kernels", "perceive", "update", "wiring", "boundary"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"channels", "kernels", "perceive", "update", "wiring", "boundary",
+                                             "parametrisation"}));
   fields.at("channels").set_text("4");
   fields.at("update").set_text("32x4,16,8,4");
   fields.at("wiring").set_text("random");

@@ -89,6 +89,36 @@ TEST(Refine, ALaneHasTheWrongBitsOfItsMutantSimulatedAlone) {
     }
 }
 
+TEST(Refine, BoardsUnderResetsAreJudgedInTheirSecondHalfAndAtTheEnd) {
+  constexpr std::size_t kLong = 12;
+  const RolloutShape shape{kH, kW, kLong, kC, 1, false};
+  RolloutExamples examples = some_boards(2, false);
+  for (std::size_t t = 0; t < 2 * kLong; ++t)
+    examples.resets.push_back(t % 3 ? BoardSquare{t % 4, t % 5, 2, 2} : BoardSquare{});
+  const Netlist cell = random_cell(5);
+  const MutantGroup group = some_mutants(cell);
+  std::array<std::uint32_t, kLanes> wrong;
+  score_lanes({shape, examples}, cell, group, {}, wrong);
+  for (std::size_t lane = 0; lane < kLanes; lane += 7) {
+    std::uint32_t expected = 0;
+    Simulator simulator(mutated(cell, group.of(lane)), kH, kW, {.periodic = false});
+    for (std::size_t n = 0; n < 2; ++n) {
+      Board board(kH, kW, kC);
+      for (std::size_t i = 0; i < kC * kH * kW; ++i)
+        board.set(i / kW % kH, i % kW, static_cast<int>(i / kW / kH), examples.start[n * kC * kH * kW + i]);
+      for (std::size_t t = 0; t < kLong; ++t) {
+        simulator.run(board, 1);
+        const BoardSquare& s = examples.resets[n * kLong + t];
+        board.clear_rectangle(s.top, s.left, s.height, s.width);
+        if (t != 8 && t != kLong - 1) continue;
+        for (std::size_t i = 0; i < kH * kW; ++i)
+          expected += board.get(i / kW, i % kW, 0) != examples.target[n * kH * kW + i];
+      }
+    }
+    ASSERT_EQ(wrong[lane], expected) << lane;
+  }
+}
+
 TEST(Refine, ANarrowedCellWidenedAgainDoesTheSameToTheJudgedChannels) {
   const Netlist cell = random_cell(11, 6);
   const std::vector<int> channels = needed_channels(cell, 1, 0);
@@ -227,6 +257,53 @@ TEST(Refine, GoesOnFromItsFileWithTheSameBits) {
   EXPECT_FALSE(goes_on([](SearchOptions& o) { o.moves = 50; }));
   EXPECT_FALSE(goes_on([](SearchOptions& o) { o.room = 9; }));
   EXPECT_FALSE(goes_on([](SearchOptions& o) { o.gates_first = true; }));
+}
+
+// A checkerboard that comes from the west and the south, as one seed had found it.
+std::unique_ptr<LatticeModel> solved_checkerboard() {
+  constexpr int kChannels = 4;
+  const auto at = [](int position, int channel) { return patch_net(position, channel, kChannels); };
+  Netlist cell = empty_cell(kChannels);
+  const Net none = cell.add_gate(Gate::kNor, at(0, 1), at(7, 2));
+  const Net next = cell.add_gate(Gate::kOr, at(6, 1), none);
+  cell.add_output("next0", next);
+  cell.add_output("next1", at(6, 0));
+  cell.add_output("next2", at(7, 0));
+  cell.add_output("next3", cell.add_constant(false));
+  return noise_model(checkerboard_goal(), {2, 8, 8, 12, 1}, kChannels)->refined(cell);
+}
+
+TEST(Refine, TrialsThatNoneCanPassAreImprovedWhileTheOthersStayExact) {
+  const Oversubscribe many;
+  const auto model = solved_checkerboard();
+  const SearchOptions options{.evaluations = 1000, .improve = 40'000, .moves = 64};
+  ModelRefiner refiner(*model, options, calling_thread());
+  const SearchScore before = refiner.before();
+  EXPECT_EQ(before.wrong + before.flaws, 0u);
+  EXPECT_GT(before.grade, 0u);
+  const SearchState one = finish(refiner, ThreadPool(1));
+  EXPECT_GE(one.evaluations, options.improve);
+  EXPECT_LT(one.best_score.grade, before.grade);
+  const std::vector<Trial> trials = run_trials(*refiner.best(), {}, calling_thread());
+  for (const std::size_t exact : {0, 1, 2, 3}) EXPECT_TRUE(trials[exact].exact) << trials[exact].name;
+  EXPECT_EQ(trials[5].name, "resets");
+  EXPECT_LT(trials[5].score, trials[5].limit);
+  EXPECT_LT(trials[5].limit, 1);
+  EXPECT_EQ(trials[3].limit, 1);
+
+  for (const int threads : {2, 5}) {
+    ModelRefiner other(*model, options, calling_thread());
+    const SearchState state = finish(other, ThreadPool(threads));
+    EXPECT_EQ(state.parent, one.parent) << threads;
+    EXPECT_EQ(state.best, one.best) << threads;
+  }
+  ModelRefiner first(*model, options, calling_thread()), second(*model, options, calling_thread());
+  for (int i = 0; i < 6; ++i) first.search().step(calling_thread());
+  second.restore(first.checkpoint(), calling_thread());
+  const SearchState state = finish(second, ThreadPool(2));
+  EXPECT_EQ(state.parent, one.parent);
+  EXPECT_EQ(state.best, one.best);
+  EXPECT_EQ(state.best_score, one.best_score);
 }
 
 TEST(Refine, ARefinedModelComesBackFromItsFileWithItsCircuit) {

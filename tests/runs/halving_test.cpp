@@ -126,9 +126,12 @@ TEST_F(HalvingRuns, AreTheSameForAnyThreadCountInMemoryAndInAFolder) {
     for (const bool in_folder : {false, true}) {
       const std::string path = in_folder ? folder_ / ("run-" + std::to_string(threads)) : "";
       ThreadPool pool(threads);
-      TrainingRun run = TrainingRun::create(config(), {.folder = path});
-      const RunReport report = run.train(pool);
-      EXPECT_NE(run.best_model(), nullptr);
+      RunReport report;
+      {
+        TrainingRun run = TrainingRun::create(config(), {.folder = path});
+        report = run.train(pool);
+        EXPECT_NE(run.best_model(), nullptr);
+      }
       if (expected.empty()) expected = told(report);
       EXPECT_EQ(told(report), expected) << threads;
       if (!in_folder) continue;

@@ -71,7 +71,9 @@ TEST_P(LatticeTasks, GradientsAgreeWithTheReference) {
     difference = std::max(difference, std::abs(static_cast<double>(got[i]) - expected[i]));
   }
   EXPECT_GT(largest, 0);
-  EXPECT_LE(difference, 1e-5 * largest);
+  // A Walsh coefficient's gradient is the sum of four, which may nearly cancel.
+  const double tolerance = config(false).text().find("walsh") == std::string::npos ? 1e-5 : 4e-5;
+  EXPECT_LE(difference, tolerance * largest);
 }
 
 TEST_P(LatticeTasks, FiveStepsAgreeWithTheReference) {

@@ -170,12 +170,14 @@ class CheckerboardGoal : public LatticeGoal {
     TrialStage stage{Board(height, width, model.channels()), target(model.rollout(), height, width)};
     stage.start.randomize(options.seed);
     const TrialRunner runner(model, options, pool);
-    std::vector<Trial> trials{runner.undisturbed("larger", stage, steps)};
+    std::vector<Trial> trials;
+    if (runner.wanted("larger")) trials.push_back(runner.undisturbed("larger", stage, steps));
     runner.add_damage_trials(trials, stage, steps);
     return trials;
   }
   std::vector<std::string> demands() const override { return {"larger", "dead square", "healing"}; }
   bool damaged() const override { return true; }
+  std::vector<std::string> graded() const override { return {"resets"}; }
   void save(SafetensorsFile&) const override {}
 };
 

@@ -53,6 +53,9 @@ class LatticeGoal {
   // Boards of other sizes that those are about, where the goal has one start: its start there, and what becomes of it.
   virtual std::vector<LatticeData> larger(const RolloutOptions& /*trained*/, int /*channels*/) const { return {}; }
   virtual bool damaged() const { return false; }  // whether these are also about damage
+  // Names of trials that none can pass, only do better in: the search goes on for them when all of the above are
+  // passed.
+  virtual std::vector<std::string> graded() const { return {}; }
   // Names of trials that finished() is there for: what is built around a cell that does all else. None: nothing is.
   virtual std::vector<std::string> kept() const { return {}; }
   // The cell that passes them, made of one without wrong bits.

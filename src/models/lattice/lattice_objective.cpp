@@ -93,6 +93,8 @@ Fields fields_of(LatticeOptions& o) {
   f.append(fields_of(o.recipe));
   f.add("refine", o.refine, "mutants of the best circuit to try when training has not solved the task; 0 = none", 0,
         1e15);
+  f.add("improve", o.improve,
+        "further mutants for trials that are only better or worse (resets), once all else is right; 0 = none", 0, 1e15);
   f.add("refine-every", o.refine_every,
         "steps between searches of a fifth of these mutants while training; 0 = only at its end", 0, 1e9);
   f.add("trials", o.trials, "a solved model has also passed the trials that its goal demands (larger boards, damage)");
@@ -245,13 +247,16 @@ class LatticeObjective::Search : public Refinement {
   Search(const LatticeObjective& objective, const LatticeModel& best, std::uint64_t round, const ThreadPool& pool)
       : objective_(objective),
         options_{.seed = objective.seed_ + (round << 32),
-                 .evaluations = round ? objective.options_.refine / kShorter : objective.options_.refine},
+                 .evaluations = round ? objective.options_.refine / kShorter : objective.options_.refine,
+                 .improve = objective.improve()},
         refiner_(best, options_, pool, {}, objective.options_.trials) {}
   SearchProgress progress() const override {
     const SearchState& s = refiner_.search().state();
-    return {s.evaluations, options_.evaluations,
+    const std::uint64_t total = s.improved_at + options_.improve;  // of one that has nothing else to do any more
+    const bool improves = options_.improve && !s.best_score.wrong && !s.best_score.flaws;
+    return {s.evaluations, improves ? total : options_.evaluations,
             static_cast<double>(s.best_score.wrong) / static_cast<double>(refiner_.boards()), s.best_score.size.gates,
-            std::min(s.evaluations, options_.evaluations) / kMutantsPerStep};
+            std::min(s.evaluations, options_.evaluations + options_.improve) / kMutantsPerStep};
   }
   bool step(const ThreadPool& pool) override {
     if (refiner_.search().ended()) return false;
@@ -287,7 +292,7 @@ std::unique_ptr<Refinement> LatticeObjective::refine(const Model& best, std::uin
 
 std::uint64_t LatticeObjective::refine_work(std::uint64_t steps) const {
   const std::uint64_t rounds = refine_every() && steps ? (steps - 1) / refine_every() : 0;
-  return (options_.refine + rounds * (options_.refine / kShorter)) / kMutantsPerStep;
+  return (options_.refine + rounds * (options_.refine / kShorter) + improve()) / kMutantsPerStep;
 }
 
 std::string LatticeObjective::score_text(const Evaluation& e) const {

@@ -34,6 +34,7 @@ struct LatticeOptions {
   RolloutOptions rollout;
   LatticeRecipe recipe;
   std::uint64_t refine = 1'000'000;  // mutants of the best circuit that are tried when training has not solved the task
+  std::uint64_t improve = 0;         // mutants for trials that are only better or worse, after all others are passed
   std::uint64_t refine_every = 0;    // steps between shorter searches while it trains; 0: none
   bool trials = true;                // solved means that the goal's trials are passed, too
   bool reference = false;            // the plain sequential code instead of the fast one
@@ -57,7 +58,7 @@ class LatticeObjective : public Objective {
   std::uint64_t refine_every() const override { return options_.refine ? options_.refine_every : 0; }
   std::uint64_t refine_work(std::uint64_t steps) const override;
   std::string score_text(const Evaluation& evaluation) const override;
-  bool unfinished() const override { return !goal_->kept().empty(); }
+  bool unfinished() const override { return !goal_->kept().empty() || improve() > 0; }
   Facts report(const Model& best, const ThreadPool& pool) const override;
 
   const Automaton& automaton() const { return automaton_; }
@@ -74,6 +75,9 @@ class LatticeObjective : public Objective {
   static Start make_start(LatticeOptions options, const LatticeGoal& goal, std::uint64_t seed,
                           const LatticeModel* from);
   class Search;
+  std::uint64_t improve() const {
+    return options_.refine && options_.trials && !goal_->graded().empty() ? options_.improve : 0;
+  }
   Evaluation judge(const Netlist& cell, const LatticeData& data, const ThreadPool& pool) const;
   void judge_trials(Evaluation& evaluation, const LatticeModel& model, const ThreadPool& pool) const;
   double accumulate_reference(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases);

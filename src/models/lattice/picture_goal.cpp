@@ -86,11 +86,13 @@ class PictureGoal : public LatticeGoal {
                             const ThreadPool& pool) const override {
     const TrialRunner runner(model, options, pool);
     const auto steps = static_cast<std::uint64_t>(model.rollout().steps);
-    std::vector<Trial> trials{runner.undisturbed("double", stage(model, 2), steps),
-                              runner.undisturbed("larger", stage(model, 4), 4 * steps)};
-    if (keep_ != Keep::kNothing) trials.push_back(runner.stays(stage(model, 1), steps));
-    if (keep_ == Keep::kHeal) trials.push_back(runner.heals(stage(model, 1), steps));
-    if (keep_ == Keep::kAsync) trials.push_back(runner.stays_asynchronous(stage(model, 1), steps));
+    std::vector<Trial> trials;
+    if (runner.wanted("double")) trials.push_back(runner.undisturbed("double", stage(model, 2), steps));
+    if (runner.wanted("larger")) trials.push_back(runner.undisturbed("larger", stage(model, 4), 4 * steps));
+    if (keep_ != Keep::kNothing && runner.wanted("stays")) trials.push_back(runner.stays(stage(model, 1), steps));
+    if (keep_ == Keep::kHeal && runner.wanted("heals")) trials.push_back(runner.heals(stage(model, 1), steps));
+    if (keep_ == Keep::kAsync && runner.wanted("stays, asynchronous"))
+      trials.push_back(runner.stays_asynchronous(stage(model, 1), steps));
     // What heals needs time for the way across the board.
     const auto way = static_cast<std::uint64_t>(4 * (target_.height + target_.width));
     runner.add_damage_trials(trials, stage(model, 1), std::max(4 * steps, keep_ == Keep::kHeal ? way : 0));

@@ -77,6 +77,11 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
         return failed_trials(*model_.refined(widen_cell(circuit, channels_, model_.channels())),
                              model_.goal().demands(), p);
       });
+    if (demands && !model.goal().graded().empty())
+      rollout->set_grade([this](const Netlist& circuit, const ThreadPool& p) {
+        return trial_losses(*model_.refined(widen_cell(circuit, channels_, model_.channels())), model_.goal().graded(),
+                            p);
+      });
     score_ = std::move(rollout);
   }
   search_ =
@@ -137,7 +142,8 @@ void ModelRefiner::restore(const SafetensorsFile& file, const ThreadPool& pool) 
   state.improved_at = number(file, "improved_at");
   state.parent_wrong = number(file, "parent_wrong");
   Compactor compactor(score_->kind());
-  state.best_score = {number(file, "best_wrong"), number(file, "best_flaws"), compactor.measure(state.best)};
+  state.best_score = {number(file, "best_wrong"), number(file, "best_flaws"), 0, compactor.measure(state.best)};
+  if (!state.best_score.wrong && !state.best_score.flaws) state.best_score.grade = score_->grade(state.best, pool);
   search_ = std::make_unique<CircuitSearch>(std::move(state), *score_, options_, pool);
 }
 

@@ -15,6 +15,11 @@ namespace {
 
 constexpr std::size_t kSampleBoards = 8;
 constexpr std::uint64_t kSampleBatch = 1u << 31;  // numbers of mini-batches that no training uses
+// Boards under resets: how many, how long the parent runs on them before its mutants do, and how long these.
+constexpr std::size_t kResetBoards = 2, kResetWarm = 64, kResetSteps = 32;
+constexpr std::size_t kResetEvery = 4, kResetSide = 10;  // steps between two squares, as often as on a larger board
+constexpr std::size_t kJudgeEvery = 4;
+constexpr std::uint32_t kHardWeight = 64;  // of a wrong bit on boards that are to be right, against one under resets
 
 // Two boards of words, one read and one written; a rim of one cell around each plane.
 class LaneBoards {
@@ -63,14 +68,14 @@ class LaneBoards {
     present_ ^= 1;
   }
 
-  void count_wrong(const std::uint8_t* target, const RolloutExamples::Damage& unjudged, LaneCounter& counter) const {
+  void count_wrong(const std::uint8_t* target, const BoardSquare& unjudged, LaneCounter& counter) const {
     for (std::size_t c = 0; c < shape_.judged; ++c)
       for (std::size_t y = 0; y < shape_.height; ++y)
         for (std::size_t x = 0; x < shape_.width; ++x, ++target)
-          if (!unjudged.hides(y, x)) counter.add(boards_[present_].data() + at(c, y, x), *target != 0);
+          if (!unjudged.holds(y, x)) counter.add(boards_[present_].data() + at(c, y, x), *target != 0);
   }
 
-  void clear(const RolloutExamples::Damage& d) {
+  void clear(const BoardSquare& d) {
     for (std::size_t c = 0; c < shape_.channels; ++c)
       for (std::size_t y = d.top; y < d.top + d.height; ++y) std::fill_n(now() + at(c, y, d.left), words_ * d.width, 0);
   }
@@ -114,14 +119,17 @@ void score_lanes(const RolloutStage& stage, const Netlist& parent, const MutantG
     for (std::size_t n = 0; n < examples.count; ++n) {
       const RolloutExamples::Damage damage =
           examples.damage.empty() ? RolloutExamples::Damage{.steps = shape.steps} : examples.damage[n];
+      const std::uint8_t* const target = &examples.target[n * shape.judged * shape.cells()];
       boards.start(&examples.start[n * shape.channels * shape.cells()]);
       for (std::size_t t = 0; t < damage.steps; ++t) {
-        if (t < damage.until) boards.clear(damage);
+        if (t < damage.until) boards.clear(damage.square);
         boards.step(engine, examples.fire.empty() ? nullptr : &examples.fire[(n * shape.steps + t) * shape.cells()]);
+        if (examples.resets.empty()) continue;
+        boards.clear(examples.resets[n * shape.steps + t]);
+        if (2 * t > shape.steps && t % kJudgeEvery == 0) boards.count_wrong(target, {}, counter);
       }
       const bool hidden = damage.until >= damage.steps;
-      boards.count_wrong(&examples.target[n * shape.judged * shape.cells()],
-                         hidden ? damage : RolloutExamples::Damage{}, counter);
+      boards.count_wrong(target, hidden ? damage.square : BoardSquare{}, counter);
     }
     for (std::size_t lane = 0; lane < 64 * words; ++lane) wrong[64 * first + lane] = counter.count(lane);
   }
@@ -213,7 +221,9 @@ RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollou
     for (const LatticeData& larger : goal.larger(rollout, all_channels))
       add_validation(larger.validation, larger.validation_target);
   for (const Validation& v : validation_) stages_.push_back(stage_of(v, periodic));
-  if (sampled_) draw_sample(0, false);
+  if (sampled_ && damaged_ && !goal.graded().empty())
+    reset_target_ = goal.target(rollout, 2 * rollout.height, 2 * rollout.width);
+  if (sampled_) draw_sample(0, SearchAim::kBits, {});
 }
 
 void RolloutScore::add_validation(const BoardBatch& start, const BoardBatch& target) {
@@ -248,7 +258,7 @@ RolloutStage RolloutScore::stage_of(const Validation& v, bool periodic) const {
   return stage;
 }
 
-void RolloutScore::draw_sample(std::uint64_t generation, bool flawed) {
+void RolloutScore::draw_sample(std::uint64_t generation, SearchAim aim, const Netlist& parent) {
   if (!sampled_) return;
   const std::size_t batch = static_cast<std::size_t>(rollout_.batch), cells = shape().cells();
   const std::size_t draws = (kSampleBoards + batch - 1) / batch, all = static_cast<std::size_t>(all_channels_);
@@ -263,7 +273,9 @@ void RolloutScore::draw_sample(std::uint64_t generation, bool flawed) {
           examples.start.push_back(initial[(n * all + static_cast<std::size_t>(c)) * cells + i] > 0.5f);
     for (const float v : target) examples.target.push_back(v > 0.5f);
   }
-  if (flawed && damaged_) draw_damage(generation);
+  if (aim != SearchAim::kBits && damaged_) draw_damage(generation);
+  resets_ = {};
+  if (aim == SearchAim::kGrade && graded()) draw_resets(generation, parent);
   if (rollout_.fire_rate >= 1) return;
   const Random random(seed_, Purpose::kFire, static_cast<std::uint32_t>(kSampleBatch + generation));
   examples.fire.resize(examples.count * shape().steps * cells);
@@ -281,11 +293,46 @@ void RolloutScore::draw_damage(std::uint64_t generation) {
     d.steps = shape.steps;
     if (n % 2 || most < 2) continue;
     d.steps = 2 * shape.steps;
-    d.height = d.width = 2 + random.choice(4 * n, most - 1);
-    d.top = random.choice(4 * n + 1, shape.height - d.height + 1);
-    d.left = random.choice(4 * n + 2, shape.width - d.width + 1);
+    BoardSquare& s = d.square;
+    s.height = s.width = 2 + random.choice(4 * n, most - 1);
+    s.top = random.choice(4 * n + 1, shape.height - s.height + 1);
+    s.left = random.choice(4 * n + 2, shape.width - s.width + 1);
     d.until = n % 4 ? shape.steps : d.steps;
-    if (n % 4) d.steps = d.until + 2 * d.height;  // the time that the trial gives it
+    if (n % 4) d.steps = d.until + 2 * s.height;  // the time that the trial gives it
+  }
+}
+
+// Boards of twice the size, as the parent leaves them after a while of resets: mutants begin where they would be in the
+// middle of a long run, and a few steps show which of them lose less.
+void RolloutScore::draw_resets(std::uint64_t generation, const Netlist& parent) {
+  const std::size_t height = reset_target_->height(), width = reset_target_->width(), channels = channels_.size();
+  const std::size_t side = std::min({kResetSide, height / 2, width / 2});
+  resets_.shape = {height, width, kResetSteps, channels, shape().judged, shape().periodic};
+  RolloutExamples& examples = resets_.examples;
+  examples.count = kResetBoards;
+  const auto append = [&](std::vector<std::uint8_t>& bits, const Board& board, std::size_t planes) {
+    for (std::size_t c = 0; c < planes; ++c)
+      for (std::size_t y = 0; y < height; ++y)
+        for (std::size_t x = 0; x < width; ++x) bits.push_back(board.get(y, x, static_cast<int>(c)));
+  };
+  Simulator simulator(parent, height, width, {.periodic = shape().periodic});
+  for (std::size_t n = 0; n < kResetBoards; ++n) {
+    const std::uint64_t number = kSampleBatch + generation * kResetBoards + n;
+    const Random random(seed_, Purpose::kDamage, static_cast<std::uint32_t>(number));
+    const auto square = [&](std::size_t t) -> BoardSquare {
+      if (t % kResetEvery) return {};
+      return {random.choice(2 * t, height - side + 1), random.choice(2 * t + 1, width - side + 1), side, side};
+    };
+    Board board(height, width, static_cast<int>(channels));
+    board.randomize(random.bits(0));
+    for (std::size_t t = 0; t < kResetWarm; t += kResetEvery) {
+      simulator.run(board, kResetEvery);
+      const BoardSquare s = square(t);
+      board.clear_rectangle(s.top, s.left, s.height, s.width);
+    }
+    append(examples.start, board, channels);
+    append(examples.target, *reset_target_, shape().judged);
+    for (std::size_t t = 0; t < kResetSteps; ++t) examples.resets.push_back(square(kResetWarm + t));
   }
 }
 
@@ -297,6 +344,9 @@ void RolloutScore::score(const Netlist& parent, const MutantGroup& group,
     score_lanes(stage, parent, group, options_, of_stage);
     for (std::size_t lane = 0; lane < kLanes; ++lane) wrong[lane] += of_stage[lane];
   }
+  if (!resets_.examples.count) return;
+  score_lanes(resets_, parent, group, options_, of_stage);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) wrong[lane] = kHardWeight * wrong[lane] + of_stage[lane];
 }
 
 std::optional<Netlist> RolloutScore::repair(const Netlist& circuit, std::uint64_t seed) const {

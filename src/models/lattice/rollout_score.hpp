@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "espalier/simulator.hpp"
@@ -13,6 +14,12 @@
 
 namespace espalier {
 
+// A square of a board.
+struct BoardSquare {
+  std::size_t top = 0, left = 0, height = 0, width = 0;
+  bool holds(std::size_t y, std::size_t x) const { return y - top < height && x - left < width; }
+};
+
 // Boards to start from and what they should become, as 0 and 1, in the channels of a RolloutShape.
 struct RolloutExamples {
   std::size_t count = 0;
@@ -21,10 +28,13 @@ struct RolloutExamples {
   std::vector<std::uint8_t> fire;    // [board][step][y][x], which cells take their new state; empty: all
   // Cells that are 0 before step `until`, and how long the board runs; empty: none, and as long as the shape says.
   struct Damage {
-    std::size_t top = 0, left = 0, height = 0, width = 0, until = 0, steps = 0;
-    bool hides(std::size_t y, std::size_t x) const { return y - top < height && x - left < width; }
+    BoardSquare square = {};
+    std::size_t until = 0, steps = 0;
   };
   std::vector<Damage> damage;  // [board]
+  // Cells that are set to 0 after a step. Boards with resets are judged several times in the second half of their
+  // steps.
+  std::vector<BoardSquare> resets;  // [board][step]; empty: none
 };
 
 struct RolloutShape {
@@ -60,7 +70,7 @@ class RolloutScore : public LaneScore {
                std::uint64_t seed, std::vector<int> channels, const LaneOptions& options = {}, bool demands = false);
   CircuitKind kind() const override { return {shape().judged, shape().channels}; }
   bool sampled() const override { return sampled_; }
-  void draw_sample(std::uint64_t generation, bool flawed) override;
+  void draw_sample(std::uint64_t generation, SearchAim aim, const Netlist& parent) override;
   void score(const Netlist& parent, const MutantGroup& group, std::span<std::uint32_t, kLanes> wrong) const override;
   std::optional<Netlist> repair(const Netlist& circuit, std::uint64_t seed) const override;
   std::uint64_t judge(const Netlist& circuit, const ThreadPool& pool) const override;
@@ -70,6 +80,13 @@ class RolloutScore : public LaneScore {
   void set_flaws(Flaws flaws) { flaws_ = std::move(flaws); }
   std::size_t flaws(const Netlist& circuit, const ThreadPool& pool) const override {
     return flaws_ ? flaws_(circuit, pool) : 0;
+  }
+  // How much a cell lacks of the goal's trials that are only better or worse; nothing is asked for by default.
+  using Grade = std::function<std::uint64_t(const Netlist& cell, const ThreadPool& pool)>;
+  void set_grade(Grade grade) { grade_ = std::move(grade); }
+  bool graded() const override { return grade_ && reset_target_; }
+  std::uint64_t grade(const Netlist& circuit, const ThreadPool& pool) const override {
+    return graded() ? grade_(circuit, pool) : 0;
   }
   std::size_t boards() const { return validation_[0].start.boards(); }
   const RolloutShape& shape() const { return stages_[0].shape; }
@@ -82,6 +99,7 @@ class RolloutScore : public LaneScore {
   void add_validation(const BoardBatch& start, const BoardBatch& target);
   RolloutStage stage_of(const Validation& validation, bool periodic) const;
   void draw_damage(std::uint64_t generation);
+  void draw_resets(std::uint64_t generation, const Netlist& parent);
 
   RolloutOptions rollout_;
   int all_channels_;
@@ -91,8 +109,11 @@ class RolloutScore : public LaneScore {
   LatticeData data_;
   bool sampled_, damaged_;  // damaged: trials of damage are among the flaws
   Flaws flaws_;
+  Grade grade_;
   std::vector<Validation> validation_;  // the goal's, in the channels of the narrowed cell, then larger boards
   std::vector<RolloutStage> stages_;    // the boards of a generation; where none are drawn, those of the validation
+  RolloutStage resets_;                 // boards of a generation that is to be better under resets, or none
+  std::optional<Board> reset_target_;   // of these; none where resets are not graded
   std::unique_ptr<BoardBatch> fire_;    // of the validation, where cells update at random
 };
 

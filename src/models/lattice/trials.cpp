@@ -10,6 +10,7 @@
 #include "espalier/random.hpp"
 #include "espalier/ranks.hpp"
 #include "models/lattice/lattice_goal.hpp"
+#include "netlist/cell.hpp"
 
 namespace espalier {
 namespace {
@@ -65,6 +66,34 @@ Trial TrialRunner::undisturbed(std::string name, const TrialStage& stage, std::u
              stage, steps, plain);
 }
 
+bool TrialRunner::wanted(const std::string& name) const {
+  return options_.only.empty() || std::ranges::find(options_.only, name) != options_.only.end();
+}
+
+// A cell that has been cleared and has heard of nothing since, from one neighbour to the next, is in the state of every
+// other such cell: one bit for all of them is the best it can show. What the others show may be right.
+double TrialRunner::reset_limit(const Board& target, SimulatorOptions simulate) const {
+  Netlist hears = empty_cell(1);
+  Net any = patch_net(0, 0, 1);
+  for (int p = 1; p < kPatch; ++p) any = hears.add_gate(Gate::kOr, any, patch_net(p, 0, 1));
+  hears.add_output("next0", any);
+  const std::size_t height = target.height(), width = target.width();
+  simulate.periodic = model_.periodic();
+  simulate.seed = options_.seed;
+  Board knows(height, width, 1);
+  for (std::size_t y = 0; y < height; ++y)
+    for (std::size_t x = 0; x < width; ++x) knows.set(y, x, 0, true);
+  Simulator(hears, height, width, simulate).run(knows, options_.reset_steps, pool_);
+  std::size_t right = 0;
+  for (int c = 0; c < target.channels(); ++c) {
+    std::size_t of_bit[2] = {};
+    for (std::size_t y = 0; y < height; ++y)
+      for (std::size_t x = 0; x < width; ++x) ++(knows.get(y, x, 0) ? right : of_bit[target.get(y, x, c)]);
+    right += std::max(of_bit[0], of_bit[1]);
+  }
+  return static_cast<double>(right) / static_cast<double>(height * width * static_cast<std::size_t>(target.channels()));
+}
+
 void TrialRunner::add_damage_trials(std::vector<Trial>& trials, const TrialStage& stage, std::uint64_t steps) const {
   const SimulatorOptions plain;
   const std::size_t height = stage.start.height(), width = stage.start.width();
@@ -73,19 +102,23 @@ void TrialRunner::add_damage_trials(std::vector<Trial>& trials, const TrialStage
   SimulatorOptions dead = plain;
   dead.dead = {square};
   dead.dead[0].to = 2 * steps;  // the way round the square is longer than the straight one
-  trials.push_back(run("dead square",
-                       fmt::format("a dead {0} x {0} square; judged outside it; {1} steps", side, 2 * steps), stage,
-                       2 * steps, dead, &square));
+  if (wanted("dead square"))
+    trials.push_back(run("dead square",
+                         fmt::format("a dead {0} x {0} square; judged outside it; {1} steps", side, 2 * steps), stage,
+                         2 * steps, dead, &square));
   SimulatorOptions healed = plain;
   healed.dead = {square};
   healed.dead[0].to = steps / 2;
-  trials.push_back(
-      run("healing", fmt::format("the square lives again after step {}", steps / 2), stage, steps, healed));
+  if (wanted("healing"))
+    trials.push_back(
+        run("healing", fmt::format("the square lives again after step {}", steps / 2), stage, steps, healed));
   SimulatorOptions async = plain;
   async.fire_rate = kTrialFireRate;
-  trials.push_back(run("asynchronous",
-                       fmt::format("cells update with probability {}; {} steps", kTrialFireRate, 2 * steps), stage,
-                       2 * steps, async));
+  if (wanted("asynchronous"))
+    trials.push_back(run("asynchronous",
+                         fmt::format("cells update with probability {}; {} steps", kTrialFireRate, 2 * steps), stage,
+                         2 * steps, async));
+  if (!wanted("resets")) return;
   SimulatorOptions reset = plain;
   reset.random_reset = kResetSide;
   if (model_.rollout().fire_rate < 1) reset.fire_rate = model_.rollout().fire_rate;
@@ -93,6 +126,7 @@ void TrialRunner::add_damage_trials(std::vector<Trial>& trials, const TrialStage
       run("resets",
           fmt::format("a random {0} x {0} square reset at every step, {1} steps", kResetSide, options_.reset_steps),
           stage, options_.reset_steps, reset));
+  trials.back().limit = reset_limit(stage.target, reset);
 }
 
 namespace {
@@ -205,9 +239,17 @@ BitScore validate(const Netlist& cell, const LatticeData& data, int steps, bool 
 std::size_t failed_trials(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool) {
   std::size_t failed = 0;
   if (names.empty()) return failed;
-  for (const Trial& trial : model.goal().trials(model, {.reset_steps = 1}, pool))
-    failed += !trial.exact && std::ranges::find(names, trial.name) != names.end();
+  for (const Trial& trial : model.goal().trials(model, {.only = names}, pool)) failed += !trial.exact;
   return failed;
+}
+
+std::uint64_t trial_losses(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool) {
+  constexpr std::uint64_t kRuns = 12, kSteps = 400, kFirstSeed = std::uint64_t{1} << 32;
+  double losses = 0;
+  for (std::uint64_t run = 0; run < kRuns; ++run)
+    for (const Trial& trial : model.goal().trials(model, {kFirstSeed + run, kSteps, names}, pool))
+      losses += 1 - trial.score;
+  return static_cast<std::uint64_t>(1e6 * losses / static_cast<double>(kRuns) + 0.5);
 }
 
 std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options, const ThreadPool& pool) {

@@ -33,10 +33,13 @@ class TrialRunner {
   Trial heals(const TrialStage& stage, std::uint64_t steps) const;
   // right at every step once slow cells have had their time.
   Trial stays_asynchronous(const TrialStage& stage, std::uint64_t steps) const;
+  bool wanted(const std::string& name) const;
   // The published trials of damage: a dead square, healing, asynchronous updates, resets at every step.
   void add_damage_trials(std::vector<Trial>& trials, const TrialStage& stage, std::uint64_t steps) const;
 
  private:
+  double reset_limit(const Board& target, SimulatorOptions simulate) const;
+
   const LatticeModel& model_;
   const TrialOptions& options_;
   const ThreadPool& pool_;
@@ -45,5 +48,7 @@ class TrialRunner {
 
 // How many of these trials of its goal a model fails.
 std::size_t failed_trials(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool);
+// What it gets wrong in these, in millionths of their bits, over several shorter runs that `eval` does not do.
+std::uint64_t trial_losses(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool);
 
 }  // namespace espalier
