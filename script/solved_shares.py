@@ -68,7 +68,7 @@ def measure(name, program, folder):
         print(f"{name}: {' '.join(map(str, command))}: {'solved' if solved else 'NOT solved'}, {seconds:.1f} s", file=sys.stderr)
         return {"command": command, "solved": solved, "seconds": seconds}
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(one, enumerate(ROWS[name][2])))
 
 

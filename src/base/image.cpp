@@ -11,8 +11,6 @@
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMaxPngBytes = 64 << 20;
-
 // libpng's own record of one picture; frees what a failed read leaves.
 struct PngImage {
   png_image image{};

@@ -291,7 +291,7 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
                                          .rollout = {.batch = 2},
                                          .recipe = {},
                                          .refine = 500'000,
-                                         .improve = 200'000,
+                                         .improve = 400'000,
                                          .refine_every = 50},
                              .eval_every = 2,
                              .budget = 30'000,
