@@ -21,10 +21,11 @@ ragged lists, complex numbers, masked values, NaN, infinity and wrong shapes are
 time. In a notebook models, runs, circuits and boards show themselves, in the colours of the page. Notebooks are in
 [examples](../examples).
 
-What Python costs, by `python python/overhead.py 9 build/release/espalier` on two cores of an Intel Xeon (Emerald Rapids)
-that others used as well: a training step of `checkerboard` on one thread took 23.8 ms of processor time in a loop of one's
-own, 1.1 % more than in the program of the package and 2.0 % more than in that of `script/build` (medians of nine rounds in
-turn; half of the rounds lay between -2 and +6 %). The import took 120 ms, 100 of them NumPy's. A rollout, hard or soft, takes no
+What Python costs, by `chrt -f 5 python python/overhead.py 15 build/release/espalier` on two cores of an Intel Xeon (Emerald
+Rapids) that other guests share: a training step of `checkerboard` on one thread took 25.5 ms of processor time in a loop of
+one's own, 26.0 ms in the program of the package and 27.8 ms in that of `script/build` (medians of fifteen rounds in turn; half
+of the ratios lay between -13 and +6 %): no difference that could be told from noise. Another five rounds without `chrt` gave
++11 % and -3 %. The import took 113 to 128 ms, 94 to 107 of them NumPy's. A rollout, hard or soft, takes no
 memory to speak of beyond its result; a soft one with `fire_rate` below 1 as much again.
 
 This page is made from the docstrings by `python python/make_docs.py`.
