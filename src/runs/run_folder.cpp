@@ -179,6 +179,8 @@ void RunFolder::trim_metrics(std::uint64_t step) const {
   const FileDescriptor csv(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (!csv.open()) {
     if (errno == ENOENT) return;
+    if (errno == ELOOP)
+      fail("resume", path + ", which is a link", "a plain file", "lines are cut off it: move the file here");
     fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be written");
   }
   struct stat info = {};

@@ -318,5 +318,14 @@ TEST(Metrics, APipeInTheirPlaceIsRefusedAndDoesNotHang) {
   EXPECT_THAT(message_of<Error>([&] { folder.trim_metrics(1); }), HasSubstr("plain file"));
 }
 
+TEST(Metrics, ALinkInTheirPlaceIsRefusedByThatNameAndItsFileStaysWhole) {
+  const TempFolder temp;
+  const RunFolder folder = create(temp.path(), "config");
+  std::ofstream(temp / "precious") << "step\n1,2\n2,3\n";
+  fs::create_symlink("precious", temp / "metrics.csv");
+  EXPECT_THAT(message_of<Error>([&] { folder.trim_metrics(1); }), HasSubstr("a link"));
+  EXPECT_EQ(read_text(temp / "precious"), "step\n1,2\n2,3\n");
+}
+
 }  // namespace
 }  // namespace espalier
