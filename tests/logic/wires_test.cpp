@@ -115,8 +115,9 @@ TEST(Wires, WidthsWithFusedMultiplyAddGiveTheSameBits) {
   constexpr int kLanes = 40;
   std::vector<AlignedVector<float>> first;
   int compared = 0;
+  const std::int64_t supported = hwy::SupportedTargets();  // before the first is set
   for (const std::int64_t target : {std::int64_t{HWY_AVX2}, std::int64_t{HWY_AVX3}}) {
-    if (!(hwy::SupportedTargets() & target)) continue;
+    if (!(supported & target)) continue;
     hwy::SetSupportedTargetsForTest(target);
     SoftGates soft(n);
     soft.choose(drawn(n.logits(), 0), {.temperature = 0.5f});
