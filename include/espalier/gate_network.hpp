@@ -1,6 +1,7 @@
-// A feed-forward network of two-input gates. Its wires are fixed: drawn once from a seed, never trained. What each gate
-// computes is trained: sixteen logits per gate make a mixture of the sixteen gates while training (soft), and the gate
-// with the largest logit afterwards (hard). Four numbers per gate can do the same in two other ways.
+// A feed-forward network of two-input gates. What each gate computes is trained: sixteen logits per gate make a mixture
+// of the sixteen gates while training (soft), and the gate with the largest logit afterwards (hard). Four numbers per
+// gate can do the same in two other ways. Wires are drawn once from a seed; each input of a gate can be given several
+// candidates, among which a choice is trained in the same way.
 // Example:
 //   const ThreadPool pool;
 //   const GateNetwork network("gates", {unique_wiring(64, 32, Random(1, Purpose::kWiring))});
@@ -29,16 +30,24 @@
 
 namespace espalier {
 
-// Gate g of a layer reads inputs a[g] and b[g] of the layer before.
+// Gate g of a layer reads inputs a[g] and b[g] of the layer before. Where wires are trained, a pin (2 g for the first
+// input of gate g, 2 g + 1 for the second) has M candidates, of which a[g] or b[g] is the first.
 struct Wiring {
   int inputs = 0;
-  std::vector<std::int32_t> a, b;  // [outputs]
+  std::vector<std::int32_t> a, b;             // [outputs]
+  std::vector<std::int32_t> candidates = {};  // [2 outputs][M]; empty: fixed wires
   int outputs() const { return static_cast<int>(a.size()); }
+  int pins() const { return 2 * outputs(); }
+  int choices() const {  // M
+    return candidates.empty() || a.empty() ? 1 : static_cast<int>(candidates.size() / (2 * a.size()));
+  }
   bool operator==(const Wiring&) const = default;
 };
 
 enum class WiringKind { kUnique, kRandom };
 inline constexpr int kMaxNetworkGates = 1 << 28;  // of a layer, and of a network with all its copies
+inline constexpr int kMaxNetworkWires = 1 << 26;  // candidates of all pins
+inline constexpr int kMaxCandidates = 256;        // of a pin
 
 // Every input is used (but for the last of an odd number); no two gates read the same pair. Needs 2 x outputs >=
 // inputs.
@@ -46,6 +55,9 @@ Wiring unique_wiring(int inputs, int outputs, const Random& random);
 // 2 x outputs wires dealt from a shuffled 0..inputs-1, repeated as needed.
 Wiring random_wiring(int inputs, int outputs, const Random& random);
 Wiring make_wiring(WiringKind kind, int inputs, int outputs, const Random& random);
+// The same wiring with `candidates` inputs for each pin to choose from, all different: its wire, and others drawn
+// evenly. With one candidate the wires stay fixed.
+Wiring with_candidates(Wiring wiring, int candidates, const Random& random);
 
 // What the logits of a gate stand for. An entry is a place of the truth table: 2 a + b for inputs a and b.
 enum class Parametrisation {
@@ -57,12 +69,16 @@ inline constexpr int logits_of(Parametrisation p) { return p == Parametrisation:
 
 struct LayerPlan;
 
-// Logits are written [gates][16] below; they are [gates][4] where the parametrisation has four.
+inline constexpr float kStartWireLogit = 10;  // of a pin's first candidate
+
+// Logits are written [gates][16] below; they are [gates][4] where the parametrisation has four. Those of wires follow
+// them, pin by pin.
 class GateNetwork {
  public:
-  // One network; its logits are the tensors NAME.L [gates, 16], one per layer L.
+  // One network; its logits are the tensors NAME.L [gates, 16], one per layer L, and then for each layer whose pins
+  // have M candidates NAME.L.wires [gates, 2, M].
   GateNetwork(std::string name, std::vector<Wiring> layers, Parametrisation parametrisation = Parametrisation::kGates);
-  // Copies that share the wiring, each with gates of its own: NAME.L [copies, gates, 16].
+  // Copies that share the wiring, which is fixed, each with gates of its own: NAME.L [copies, gates, 16].
   GateNetwork(std::string name, std::vector<Wiring> layers, int copies,
               Parametrisation parametrisation = Parametrisation::kGates);
 
@@ -73,19 +89,29 @@ class GateNetwork {
   int outputs() const { return layers_.back().outputs(); }
   int gates_per_copy() const { return gates_per_copy_; }
   int gates() const { return copies_ * gates_per_copy_; }
+  int wires() const { return wires_; }  // logits of wires: the candidates of all pins; 0 where wires are fixed
   Parametrisation parametrisation() const { return parametrisation_; }
+  std::size_t gate_logits() const { return static_cast<std::size_t>(gates()) * logits_of(parametrisation_); }
+  std::size_t logits() const { return gate_logits() + static_cast<std::size_t>(wires_); }
 
-  // Appends the logit tensors: all 0 but `start_logit` for gate A, or what gives the same soft gates (set_gate).
-  void add_parameters(Parameters& parameters, float start_logit) const;
+  // Appends the logit tensors: all 0 but `start_logit` for gate A, or what gives the same soft gates (set_gate), and
+  // `start_wire_logit` for the first candidate of a pin.
+  void add_parameters(Parameters& parameters, float start_logit, float start_wire_logit = kStartWireLogit) const;
   // Number of a gate in the order of the parameters (layer, copy, gate): its logits start at 16 (4) times that.
   std::int32_t gate_number(int copy, int layer, int gate) const;
   // The gates' numbers in the order in which they are evaluated (copy, layer, position in the layer's plan), which is
   // that of coefficients and their gradients.
   const std::vector<std::int32_t>& evaluation_order() const { return order_; }
+  // Number of a pin's first candidate among the logits of wires; the others follow. An Error where wires are fixed.
+  std::int32_t wire_number(int layer, int pin) const;
+  // Coefficients in all: [gates][4], and what wires weigh, layer by layer in the order of its plan, each layer's filled
+  // up to a multiple of four.
+  std::size_t coefficients() const { return 4 * static_cast<std::size_t>(gates()) + weights_; }
 
   // Soft, for many samples at once: a value is a row of lanes, one lane per sample, lanes a multiple of 8, rows aligned
-  // as in AlignedVector. Coefficients and their gradients: [gates][4] of all copies in evaluation order. No two of the
-  // arrays may overlap. Values may be anything: NaN goes through, as looking for it would cost as much as a layer.
+  // as in AlignedVector. Coefficients and their gradients: [gates][4] of all copies in evaluation order, then those of
+  // wires. No two of the arrays may overlap. Values may be anything: NaN goes through, as looking for it would cost as
+  // much as a layer.
   //   in: [inputs][lanes]   values: [gates_per_copy][lanes], all layers, the outputs last
   void forward(std::span<const float> coefficients, int lanes, std::span<const float> in, std::span<float> values,
                int copy = 0) const;
@@ -103,7 +129,7 @@ class GateNetwork {
   int scratch_rows() const { return scratch_rows_; }
 
   // Appends the gates of one copy as trained, reading these nets; returns the nets of the outputs.
-  // logits: [gates][16] of all copies.
+  // logits: [gates][16] of all copies, and those of wires.
   std::vector<Net> harden(std::span<const float> logits, Netlist& netlist, std::span<const Net> inputs,
                           int copy = 0) const;
 
@@ -113,6 +139,12 @@ class GateNetwork {
   GateNetwork(std::string name, std::vector<Wiring> layers, int copies, bool single, Parametrisation parametrisation);
   // Where a copy's coefficients start; checks both numbers.
   std::ptrdiff_t first_of_copy(int copy, int lanes) const;
+  std::size_t first_weight(const LayerPlan& plan) const;  // of its wires among all coefficients
+  // One layer, whose gates' coefficients start at `first`.
+  void layer_forward(const LayerPlan& plan, std::span<const float> coefficients, std::ptrdiff_t first, int lanes,
+                     const float* in, float* out) const;
+  void layer_backward(const LayerPlan& plan, std::span<const float> coefficients, std::ptrdiff_t first, int lanes,
+                      float* values, const float* dout, std::span<float> scratch, std::span<float> dc) const;
   std::ptrdiff_t backward_to_first_layer(std::span<const float> coefficients, int lanes, std::span<float> values,
                                          std::span<float> scratch, std::span<float> dc, int copy) const;
 
@@ -121,9 +153,12 @@ class GateNetwork {
   int copies_;
   bool single_;  // no dimension for copies in the tensors
   Parametrisation parametrisation_;
-  int gates_per_copy_ = 0, widest_ = 0, scratch_rows_ = 0;
+  int gates_per_copy_ = 0, widest_ = 0, scratch_rows_ = 0, wires_ = 0;
+  std::size_t weights_ = 0;  // of wires among the coefficients
   std::shared_ptr<const std::vector<LayerPlan>> plans_;
   std::vector<std::int32_t> order_;
+
+  friend class SoftGates;  // keeps the plans
 };
 
 // How logits become probabilities in one step.
@@ -136,36 +171,40 @@ struct SoftChoice {
 };
 
 // The gates of one training step: the probabilities of the sixteen gates for each (or of its four entries), and the
-// four coefficients of the mixture, c0 + c1 a + c2 b + c3 ab.
+// four coefficients of the mixture, c0 + c1 a + c2 b + c3 ab. Where wires are trained, the probabilities of a pin's
+// candidates, which weigh their values.
 class SoftGates {
  public:
   explicit SoftGates(const GateNetwork& network);
   // Of two networks of one parametrisation whose parameters follow each other; the coefficients of the second follow
-  // those of the first.
+  // those of the first, whose wires are fixed.
   SoftGates(const GateNetwork& first, const GateNetwork& second);
 
   int gates() const { return static_cast<int>(order_.size()); }
-  // logits: [gates][16] in the order of the parameters, all finite.
+  // logits: [gates][16] in the order of the parameters, and those of wires, all finite.
   void choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool = calling_thread());
-  std::span<const float> coefficients() const { return c_; }  // [gates][4] in evaluation order
-  // Adds to dlogits: [gates][16]; dc: [gates][4], summed over samples and steps.
+  std::span<const float> coefficients() const { return c_; }  // [gates][4] in evaluation order, then those of wires
+  // Adds to dlogits: [gates][16] and those of wires; dc as the coefficients, summed over samples and steps.
   void backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool = calling_thread()) const;
 
  private:
-  void resize();
+  void resize(const GateNetwork& last);
 
   Parametrisation parametrisation_;
   std::vector<std::int32_t> order_;  // [gates] number of the gate in the parameters
   AlignedVector<float> p_;           // [gates][16] probabilities, or [gates][4] slopes of the sigmoids
   AlignedVector<float> c_, noisy_;
-  float inverse_temperature_ = 0;  // 0 before the first choice
+  std::shared_ptr<const std::vector<LayerPlan>> plans_;  // of the network that may have wires to choose
+  AlignedVector<float> wires_;                           // [wires] probabilities, in the order of the parameters
+  float inverse_temperature_ = 0;                        // 0 before the first choice
 };
 
 // noisy = logits + scale * noise of the choice's seed and step: Gumbel noise for each of sixteen logits; for the logit
 // of an entry the difference of two, as it decides between 0 and 1; Walsh coefficients move as those of the entries do.
+// The last `wires` logits are those of wires, with numbers of their own.
 void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, AlignedVector<float>& noisy,
                       const ThreadPool& pool = calling_thread(),
-                      Parametrisation parametrisation = Parametrisation::kGates);
+                      Parametrisation parametrisation = Parametrisation::kGates, std::size_t wires = 0);
 
 // The gate with the largest logit (the first of equals).
 Gate likeliest_gate(std::span<const float, kGates> logits);
@@ -175,7 +214,7 @@ Gate likeliest_gate(std::span<const float> logits, Parametrisation parametrisati
 // The logits of one gate: 0 but `logit` for `gate`; four of them so that the soft gate is that of such sixteen.
 void set_gate(std::span<float> logits, Gate gate, float logit, Parametrisation parametrisation);
 
-// What gates harden to. logits: [gates][16].
+// What gates harden to. logits: [gates][16], without those of wires, here and below.
 struct GateCounts {
   long raw = 0;        // all
   long constants = 0;  // of them FALSE and TRUE, which are not gates
@@ -193,5 +232,11 @@ double mean_entropy(std::span<const float> logits, Parametrisation parametrisati
 double entropy_loss(std::span<const float> logits, float weight, std::span<float> dlogits,
                     const ThreadPool& pool = calling_thread(),
                     Parametrisation parametrisation = Parametrisation::kGates);
+
+// The same for pins that choose among candidates: the mean in bits (0 without such pins), and a loss. wires: the
+// network's logits of wires.
+double mean_wire_entropy(const GateNetwork& network, std::span<const float> wires);
+double wire_entropy_loss(const GateNetwork& network, std::span<const float> wires, float weight,
+                         std::span<float> dwires);
 
 }  // namespace espalier

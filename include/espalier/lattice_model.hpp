@@ -96,6 +96,7 @@ class LatticeModel : public Model {
 
   std::string kind() const override { return kKind; }
   int format() const override {
+    if (automaton_.options().candidates > 1) return 5;
     if (automaton_.options().parametrisation != Parametrisation::kGates) return 4;
     return is_refined() ? 3 : 2;
   }

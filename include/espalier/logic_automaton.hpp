@@ -45,6 +45,9 @@ struct AutomatonOptions {
   WiringKind wiring = WiringKind::kUnique;                            // of the update layers
   Boundary boundary = Boundary::kZero;
   Parametrisation parametrisation = Parametrisation::kGates;  // what is trained of a gate
+  // M, of each input of an update gate: which it reads is trained. 1: fixed wires. A layer that has fewer inputs than
+  // that gives all of them.
+  int candidates = 1;
 
   int perceive_outputs() const { return perceive.empty() ? 0 : perceive.back(); }  // no automaton is without
   // Own channels first, then kernel outputs ordered by channel, output index, kernel.
@@ -58,25 +61,31 @@ Fields fields_of(AutomatonOptions& options);
 // Nine inputs (a 3x3 patch by rows, 4 the centre), eight gates: each neighbour with the centre.
 Wiring moore_wiring(const Random& random);
 
-// Options and wiring; the logits live in Parameters: perceive.L [K, gates, 16], then update.L [gates, 16]. Wherever 16
-// is written here, it is 4 in a parametrisation of four.
+// Options and wiring; the logits live in Parameters: perceive.L [K, gates, 16], then update.L [gates, 16], then, with
+// candidates, update.L.wires [gates, 2, M]. Wherever 16 is written here, it is 4 in a parametrisation of four; and
+// wherever logits are, those of wires follow those of gates.
 class Automaton {
  public:
   // Draws the wiring from the seed. Impossible options are an Error.
   Automaton(const AutomatonOptions& options, std::uint64_t seed);
   // With wiring from a file, which is checked against the options.
   Automaton(const AutomatonOptions& options, std::vector<Wiring> perceive, std::vector<Wiring> update);
+  // Update layers of any wiring with the candidates that the options want, drawn from the seed.
+  static std::vector<Wiring> with_candidates(const AutomatonOptions& options, std::vector<Wiring> update,
+                                             std::uint64_t seed);
 
   const AutomatonOptions& options() const { return options_; }
   const GateNetwork& perceive() const { return perceive_; }  // K copies
   const GateNetwork& update() const { return update_; }
   int gates() const { return perceive_.gates() + update_.gates(); }
-  int logits() const { return gates() * logits_of(options_.parametrisation); }
+  std::size_t gate_logits() const { return perceive_.gate_logits() + update_.gate_logits(); }
+  std::size_t logits() const { return gate_logits() + static_cast<std::size_t>(update_.wires()); }
   // Gate evaluations of one cell in one step: kernels are applied to every channel.
   long gates_per_cell() const { return static_cast<long>(options_.channels) * perceive_.gates() + update_.gates(); }
 
-  // Appends the logit tensors: all 0 but `start_logit` for gate A, or what gives the same soft gates (set_gate).
-  void add_parameters(Parameters& parameters, float start_logit) const;
+  // Appends the logit tensors: all 0 but `start_logit` for gate A, or what gives the same soft gates (set_gate), and
+  // `start_wire_logit` for the first candidate of a pin.
+  void add_parameters(Parameters& parameters, float start_logit, float start_wire_logit = kStartWireLogit) const;
   // Number of an update gate in the order of the parameters; perceive().gate_number() tells those of the kernels.
   std::int32_t update_gate(int layer, int gate) const {
     return perceive_.gates() + update_.gate_number(0, layer, gate);

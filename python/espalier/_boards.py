@@ -26,7 +26,9 @@ class LogicAutomaton:
     ``update`` and ``perceive`` are layer widths, as a list or as the program writes them. Without ``update`` there are ten
     layers of 256, which then narrow down to the channels: "256x10,128,64,32,16,8,8" for eight of them. ``wiring`` is
     "unique" or "random", ``boundary`` "zero" or "periodic". ``parametrisation`` is what is trained of a gate: "gates"
-    (sixteen logits), "entries" (four, of its truth table) or "walsh" (four coefficients).
+    (sixteen logits), "entries" (four, of its truth table) or "walsh" (four coefficients). With more than one of
+    ``candidates``, what each input of an update gate reads is trained, too; ``start_wire_logit`` is that of the first
+    candidate at the start, all others are 0.
 
     Boards are arrays [boards, height, width, channels]; the first dimension may be left out. Hard boards are uint8
     of 0 and 1, soft ones float32.
@@ -37,15 +39,16 @@ class LogicAutomaton:
     """
 
     def __init__(self, channels=8, kernels=16, perceive="8,4,2", update=None, wiring="unique", boundary="zero", seed=1,
-                 start_logit=5.0, threads=None, parametrisation="gates"):
+                 start_logit=5.0, threads=None, parametrisation="gates", candidates=1, start_wire_logit=10.0):
         channels = whole(channels, "channels", 1, 10**6)
         settings = [("channels", channels), ("kernels", whole(kernels, "kernels", 1, 10**6)),
                     ("perceive", _layers(perceive)), ("wiring", text_of(wiring, "wiring")),
                     ("boundary", text_of(boundary, "boundary")),
-                    ("parametrisation", text_of(parametrisation, "parametrisation"))]
+                    ("parametrisation", text_of(parametrisation, "parametrisation")),
+                    ("candidates", whole(candidates, "candidates", 1, 10**6))]
         settings.append(("update", _layers(update) if update is not None else _usual_layers(channels)))
         self._core = _core.Automaton(settings, whole(seed, "seed"), number(start_logit, "start_logit", -1e6, 1e6),
-                                     threads_of(threads))
+                                     number(start_wire_logit, "start_wire_logit", -1e6, 1e6), threads_of(threads))
 
     @classmethod
     def _of(cls, core):
@@ -66,7 +69,7 @@ class LogicAutomaton:
     @property
     def parameters(self):
         """The logits by name: writable views, [gates, 16] or [kernels, gates, 16], 4 instead
-        of 16 in other parametrisations. They live as long as they are used."""
+        of 16 in other parametrisations; those of wires [gates, 2, candidates]. They live as long as they are used."""
         return self._core.values()
 
     @property

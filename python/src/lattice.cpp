@@ -110,9 +110,9 @@ nb::object run_cell(const Netlist& cell, bool periodic, const InArray<std::uint8
 
 class PyAutomaton : public Guarded {
  public:
-  PyAutomaton(const nb::list& settings, std::uint64_t seed, float start_logit, int threads)
+  PyAutomaton(const nb::list& settings, std::uint64_t seed, float start_logit, float start_wire_logit, int threads)
       : automaton_(options_from(settings), seed), seed_(seed), pool_(threads) {
-    automaton_.add_parameters(parameters_, start_logit);
+    automaton_.add_parameters(parameters_, start_logit, start_wire_logit);
   }
   PyAutomaton(const std::shared_ptr<Model>& model, int threads)
       : automaton_(lattice_of(*model).automaton()), seed_(lattice_of(*model).seed()), pool_(threads) {
@@ -377,7 +377,7 @@ void bind_lattice(nb::module_& m) {
         return "<Trial " + t.name + ": " + std::to_string(100 * t.score) + " %" + (t.exact ? ", exact" : "") + ">";
       });
   nb::class_<PyAutomaton>(m, "Automaton")
-      .def(nb::init<const nb::list&, std::uint64_t, float, int>())
+      .def(nb::init<const nb::list&, std::uint64_t, float, float, int>())
       .def(nb::init<const std::shared_ptr<Model>&, int>())
       .def("soft", &PyAutomaton::soft)
       .def("hard", &PyAutomaton::hard)

@@ -34,14 +34,27 @@ def test_rollouts_have_every_step_or_the_last():
     assert model.rollout(start, 0).shape == (1, 5, 6, 7, 3)
 
 
-def test_soft_rollouts_of_certain_gates_are_hard_ones():
-    model, start = random_model(), boards()
+@pytest.mark.parametrize("candidates", [1, 3])
+def test_soft_rollouts_of_certain_gates_are_hard_ones(candidates):
+    model, start = random_model(candidates=candidates), boards()
     hard = model.rollout(start, 3)
     for values in model.parameters.values():
         values[...] = np.where(values == values.max(axis=-1, keepdims=True), 1000, 0)
     soft = model.rollout(start, 3, soft=True)
     assert soft.dtype == np.float32
     np.testing.assert_allclose(soft, hard, atol=1e-5)
+
+
+def test_wires_are_trained_where_they_have_candidates():
+    model, start = small(candidates=3, start_wire_logit=2), boards()
+    wires = model.parameters["update.0.wires"]
+    assert wires.shape == (16, 2, 3) and (wires == [2, 0, 0]).all()
+    assert "update.0.wires" not in small().parameters
+    _, gradients = model.loss_and_grad(start, start[..., :1], 2)
+    assert np.abs(gradients["update.0.wires"]).max() > 0
+    for bad in (0, 300, "many"):
+        with pytest.raises(espalier.Error):
+            small(candidates=bad)
 
 
 def test_long_soft_rollouts_are_short_ones_one_after_the_other():

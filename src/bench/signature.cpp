@@ -255,12 +255,17 @@ const std::vector<TrainedGroup>& trained_groups() {
         {"entropy-entries", "--parametrisation entries --entropy-weight 0.1 --freeze-from 0.5"},
         {"entropy-walsh", "--parametrisation walsh --entropy-weight-final 0.1"},
         {"loss-steps", "--loss-steps 4 --fire-rate 0.7"},
+        {"candidates", "--candidates 4"},
+        {"candidates-noise", "--candidates 3 --start-wire-logit 2 --gumbel-final 1 --straight-from 0.7"},
+        {"candidates-entries", "--candidates 8 --parametrisation entries --gumbel 0.5 --wiring random"},
+        {"candidates-entropy", "--candidates 2 --entropy-weight 0.1 --freeze-from 0.5 --fire-rate 0.7"},
         {"everything",
          "--fire-rate 0.7 --gumbel 1 --gumbel-final 0.2 --temperature-final 0.5 --straight-from 0.7 "
          "--freeze-from 0.5 --accumulate 2 --start-logit 4 --boundary periodic --batch 3 --width 7"}}},
       {"lattice",
        "",
        {{"life", "life --epochs 80 --batch 7 --lr 0.3"},
+        {"life-candidates", "life --epochs 50 --batch 7 --lr 0.3 --candidates 4"},
         {"life-random-wiring", "life --epochs 50 --wiring random --lr 0.3 --start-logit 4"},
         {"checkerboard", "checkerboard --epochs 4"},
         {"checkerboard-async", "checkerboard-async --epochs 4 --height 9 --width 11 --steps 8"},
@@ -330,6 +335,8 @@ const std::vector<TrainedGroup>& trained_groups() {
          "--gumbel 1 --straight-from 0.5 --boundary periodic --wiring random --perceive 8,8,4"},
         {"life", "life --reference true --epochs 3 --batch 2"},
         {"life-walsh", "life --reference true --epochs 3 --batch 2 --parametrisation walsh --entropy-weight 0.1"},
+        {"life-candidates",
+         "life --reference true --epochs 3 --batch 2 --candidates 3 --entropy-weight 0.1 --gumbel 1"},
         {"pattern", "pattern --reference true --epochs 5 --lr 0.5 --channels 4 --kernels 2 --update 12,8,4 --steps 3"},
         {"table", "table --reference true --epochs 20 --impute true --target kind --hidden 5 --grow 2 --prune 30"},
         {"simplify",
@@ -430,6 +437,13 @@ void hash_all_wirings(Hasher& hash, const ThreadPool&) {
   }
 }
 
+void hash_candidates(Hasher& hash, const ThreadPool&) {
+  const Automaton automaton(
+      {.channels = 3, .kernels = 5, .update = {32, 16, 8, 4, 3}, .wiring = WiringKind::kUnique, .candidates = 6}, 9);
+  for (const Wiring& w : automaton.update().layers())
+    for (const std::int32_t candidate : w.candidates) hash_ints(hash, candidate);
+}
+
 }  // namespace
 
 std::string signature(const ThreadPool& pool, const SignatureWatcher& watcher) {
@@ -453,6 +467,7 @@ std::string signature(const ThreadPool& pool, const SignatureWatcher& watcher) {
   add("hard/circuit", hash_circuits);
   add("hard/kept", hash_kept);
   add("lattice/goes-back", hash_going_back);
+  add("lattice/candidate-wiring", hash_candidates);
   return all.hex();
 }
 

@@ -9,17 +9,44 @@
 #include "espalier/error.hpp"
 #include "logic/gate_kernels.hpp"
 #include "logic/harden.hpp"
+#include "logic/wire_kernels.hpp"
 
 namespace espalier {
 namespace {
 
 constexpr std::size_t kVectorBytes = kLaneGroup * sizeof(float);
 
+void check_wires(const std::string& name, std::size_t l, const Wiring& w, std::span<const std::int32_t> wires) {
+  for (const std::int32_t wire : wires)
+    if (wire < 0 || wire >= w.inputs)
+      fail(name, fmt::format("a wire from {} in layer {}", wire, l), fmt::format("0 to {}", w.inputs - 1));
+}
+
+void check_candidates(const std::string& name, std::size_t l, const Wiring& w) {
+  if (w.candidates.empty()) return;
+  const int count = w.choices();
+  if (count < 2 || count > kMaxCandidates || w.candidates.size() != 2 * w.a.size() * static_cast<std::size_t>(count))
+    fail(name, fmt::format("{} candidates in layer {}", w.candidates.size(), l),
+         fmt::format("as many for each of its {} inputs of gates, 2 to {}, or none", w.pins(), kMaxCandidates));
+  check_wires(name, l, w, w.candidates);
+  for (std::size_t pin = 0; pin < 2 * w.a.size(); ++pin)
+    if (w.candidates[pin * static_cast<std::size_t>(count)] != (pin % 2 ? w.b : w.a)[pin / 2])
+      fail(name, fmt::format("another first candidate than the wire of gate {} in layer {}", pin / 2, l),
+           "candidates that begin with it");
+}
+
 void check_wiring(const std::string& name, const std::vector<Wiring>& layers, int copies) {
   if (layers.empty()) fail(name, "no layers", "at least one");
   if (copies < 1) fail(name, fmt::format("{} copies", copies), "at least one");
   std::size_t gates = 0;
-  for (const Wiring& w : layers) gates += w.a.size();
+  std::size_t wires = 0;
+  for (const Wiring& w : layers) {
+    gates += w.a.size();
+    wires += w.candidates.size();
+  }
+  if (wires && copies > 1) fail(name, fmt::format("candidates in {} copies", copies), "fixed wires, or one copy");
+  if (wires > static_cast<std::size_t>(kMaxNetworkWires))
+    fail(name, fmt::format("{} candidates", wires), fmt::format("at most {}", kMaxNetworkWires));
   if (gates > static_cast<std::size_t>(kMaxNetworkGates) / static_cast<std::size_t>(copies))
     fail(name, fmt::format("{} copies of {} gates", copies, gates), fmt::format("at most {} gates", kMaxNetworkGates));
   for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -30,10 +57,9 @@ void check_wiring(const std::string& name, const std::vector<Wiring>& layers, in
     if (l > 0 && w.inputs != layers[l - 1].outputs())
       fail(name, fmt::format("layer {} of {} inputs", l, w.inputs),
            fmt::format("{}, the gates of the layer before", layers[l - 1].outputs()));
-    for (const auto* wires : {&w.a, &w.b})
-      for (const std::int32_t wire : *wires)
-        if (wire < 0 || wire >= w.inputs)
-          fail(name, fmt::format("a wire from {} in layer {}", wire, l), fmt::format("0 to {}", w.inputs - 1));
+    check_wires(name, l, w, w.a);
+    check_wires(name, l, w, w.b);
+    check_candidates(name, l, w);
   }
 }
 
@@ -51,11 +77,11 @@ inline void check_rows(std::string_view op, const char* what, std::span<const fl
     refuse_rows(op, what, rows.size(), count, lanes);
 }
 
-// Coefficients and their gradients, four to a gate: a part of them may begin at any gate.
-inline void check_fours(std::string_view op, const char* what, std::span<const float> fours, std::size_t gates) {
+// Coefficients and their gradients, fours of them: a part may begin at any gate.
+inline void check_fours(std::string_view op, const char* what, std::span<const float> fours, std::size_t count) {
   constexpr std::size_t kBytes = 4 * sizeof(float);
-  if (fours.size() < 4 * gates || reinterpret_cast<std::uintptr_t>(fours.data()) % kBytes) [[unlikely]]
-    refuse_rows(op, what, fours.size(), gates, 4);
+  if (fours.size() < count || reinterpret_cast<std::uintptr_t>(fours.data()) % kBytes) [[unlikely]]
+    refuse_rows(op, what, fours.size(), count / 4, 4);
 }
 
 }  // namespace
@@ -77,11 +103,16 @@ GateNetwork::GateNetwork(std::string name, std::vector<Wiring> layers, int copie
   std::vector<LayerPlan> plans;
   for (const Wiring& w : layers_) {
     plans.push_back(plan_layer(w));
+    plans.back().wires.logit_offset = static_cast<std::size_t>(wires_);
+    plans.back().wires.weight_offset = weights_;
+    wires_ += static_cast<int>(w.candidates.size());
+    weights_ += plans.back().wires.weights;
     gates_per_copy_ += w.outputs();
     widest_ = std::max(widest_, w.outputs());
     scratch_rows_ = std::max(scratch_rows_, static_cast<int>(plans.back().shared_rows.size()));
   }
-  scratch_rows_ = std::max(scratch_rows_, 2 * widest_);  // two layers by turns when only the outputs are wanted
+  // Two layers by turns when only the outputs are wanted; or the pins of a layer that chooses.
+  scratch_rows_ = std::max(scratch_rows_, 2 * widest_);
   order_.reserve(static_cast<std::size_t>(copies) * gates_per_copy_);
   for (int k = 0; k < copies; ++k)
     for (std::size_t l = 0; l < plans.size(); ++l)
@@ -89,8 +120,9 @@ GateNetwork::GateNetwork(std::string name, std::vector<Wiring> layers, int copie
   plans_ = std::make_shared<const std::vector<LayerPlan>>(std::move(plans));
 }
 
-void GateNetwork::add_parameters(Parameters& parameters, float start_logit) const {
-  if (!std::isfinite(start_logit)) fail(name_, fmt::format("a start logit of {}", start_logit), "a finite number");
+void GateNetwork::add_parameters(Parameters& parameters, float start_logit, float start_wire_logit) const {
+  for (const float start : {start_logit, start_wire_logit})
+    if (!std::isfinite(start)) fail(name_, fmt::format("a start logit of {}", start), "a finite number");
   const auto extent = [](int n) { return static_cast<std::size_t>(n); };
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     std::vector<std::size_t> shape{extent(layers_[l].outputs()), extent(logits_of(parametrisation_))};
@@ -100,6 +132,14 @@ void GateNetwork::add_parameters(Parameters& parameters, float start_logit) cons
     const std::size_t each = extent(logits_of(parametrisation_));
     for (std::size_t at = 0; at < logits.size(); at += each)
       set_gate(logits.subspan(at, each), Gate::kA, start_logit, parametrisation_);
+  }
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    if (layers_[l].candidates.empty()) continue;
+    const std::size_t each = extent(layers_[l].choices());
+    const std::size_t tensor =
+        parameters.add(fmt::format("{}.{}.wires", name_, l), {extent(layers_[l].outputs()), 2, each});
+    const std::span<float> logits = parameters.values(tensor);
+    for (std::size_t at = 0; at < logits.size(); at += each) logits[at] = start_wire_logit;
   }
 }
 
@@ -112,6 +152,13 @@ std::int32_t GateNetwork::gate_number(int copy, int layer, int gate) const {
   return before * copies_ + copy * layers_[layer].outputs() + gate;
 }
 
+std::int32_t GateNetwork::wire_number(int layer, int pin) const {
+  if (layer < 0 || static_cast<std::size_t>(layer) >= layers_.size() || pin < 0 || pin >= layers_[layer].pins() ||
+      layers_[layer].candidates.empty())
+    fail(name_, fmt::format("pin {} of layer {}", pin, layer), "a pin that chooses among candidates");
+  return static_cast<std::int32_t>((*plans_)[layer].wires.logit_offset) + pin * layers_[layer].choices();
+}
+
 std::ptrdiff_t GateNetwork::first_of_copy(int copy, int lanes) const {
   if (copy < 0 || copy >= copies_) fail(name_, fmt::format("copy {}", copy), fmt::format("0 to {}", copies_ - 1));
   if (lanes < kLaneGroup || lanes % kLaneGroup)
@@ -119,18 +166,42 @@ std::ptrdiff_t GateNetwork::first_of_copy(int copy, int lanes) const {
   return std::ptrdiff_t{4} * copy * gates_per_copy_;
 }
 
+void GateNetwork::layer_forward(const LayerPlan& plan, std::span<const float> coefficients, std::ptrdiff_t first,
+                                int lanes, const float* in, float* out) const {
+  const float* c = coefficients.data() + first;
+  if (plan.wires.choose())
+    wire_layer_forward(plan, c, coefficients.data() + first_weight(plan), lanes, in, out);
+  else
+    gate_layer_forward(plan, c, lanes, in, out);
+}
+
+void GateNetwork::layer_backward(const LayerPlan& plan, std::span<const float> coefficients, std::ptrdiff_t first,
+                                 int lanes, float* values, const float* dout, std::span<float> scratch,
+                                 std::span<float> dc) const {
+  const float* c = coefficients.data() + first;
+  if (plan.wires.choose())
+    wire_layer_backward(plan, c, coefficients.data() + first_weight(plan), lanes, values, dout, scratch.data(), values,
+                        false, dc.data() + first, dc.data() + first_weight(plan));
+  else
+    gate_layer_backward(plan, c, lanes, values, dout, scratch.data(), dc.data() + first);
+}
+
+std::size_t GateNetwork::first_weight(const LayerPlan& plan) const {
+  return 4 * static_cast<std::size_t>(gates()) + plan.wires.weight_offset;
+}
+
 void GateNetwork::forward(std::span<const float> coefficients, int lanes, std::span<const float> in,
                           std::span<float> values, int copy) const {
-  const std::ptrdiff_t first = first_of_copy(copy, lanes);
-  check_fours(name_, "coefficients", coefficients, gates());
+  std::ptrdiff_t first = first_of_copy(copy, lanes);
+  check_fours(name_, "coefficients", coefficients, this->coefficients());
   check_rows(name_, "inputs", in, inputs(), lanes);
   check_rows(name_, "values", values, gates_per_copy_, lanes);
   refuse_overlap(name_, values, {coefficients, in});
-  const float *c = coefficients.data() + first, *from = in.data();
+  const float* from = in.data();
   float* to = values.data();
   for (const LayerPlan& plan : *plans_) {
-    gate_layer_forward(plan, c, lanes, from, to);
-    c += std::ptrdiff_t{4} * plan.outputs;
+    layer_forward(plan, coefficients, first, lanes, from, to);
+    first += std::ptrdiff_t{4} * plan.outputs;
     from = to;
     to += std::ptrdiff_t{plan.outputs} * lanes;
   }
@@ -139,17 +210,17 @@ void GateNetwork::forward(std::span<const float> coefficients, int lanes, std::s
 std::span<const float> GateNetwork::forward_outputs(std::span<const float> coefficients, int lanes,
                                                     std::span<const float> in, std::span<float> scratch,
                                                     int copy) const {
-  const std::ptrdiff_t first = first_of_copy(copy, lanes);
-  check_fours(name_, "coefficients", coefficients, gates());
+  std::ptrdiff_t first = first_of_copy(copy, lanes);
+  check_fours(name_, "coefficients", coefficients, this->coefficients());
   check_rows(name_, "inputs", in, inputs(), lanes);
   check_rows(name_, "scratch", scratch, scratch_rows_, lanes);
   refuse_overlap(name_, scratch, {coefficients, in});
-  const float *c = coefficients.data() + first, *from = in.data();
+  const float* from = in.data();
   float* places[2] = {scratch.data(), scratch.data() + std::ptrdiff_t{widest_} * lanes};
   for (std::size_t l = 0; l < plans_->size(); ++l) {
     const LayerPlan& plan = (*plans_)[l];
-    gate_layer_forward(plan, c, lanes, from, places[l % 2]);
-    c += std::ptrdiff_t{4} * plan.outputs;
+    layer_forward(plan, coefficients, first, lanes, from, places[l % 2]);
+    first += std::ptrdiff_t{4} * plan.outputs;
     from = places[l % 2];
   }
   return {from, static_cast<std::size_t>(outputs()) * lanes};
@@ -160,8 +231,7 @@ void GateNetwork::backward(std::span<const float> coefficients, int lanes, std::
   check_rows(name_, "inputs", in, inputs(), lanes);
   refuse_overlap(name_, in, {coefficients, values, scratch, dc});
   const std::ptrdiff_t first = backward_to_first_layer(coefficients, lanes, values, scratch, dc, copy);
-  gate_layer_backward(plans_->front(), coefficients.data() + first, lanes, in.data(), values.data(), scratch.data(),
-                      dc.data() + first);
+  layer_backward(plans_->front(), coefficients, first, lanes, in.data(), values.data(), scratch, dc);
 }
 
 void GateNetwork::backward_adding(std::span<const float> coefficients, int lanes, std::span<const float> in,
@@ -172,18 +242,24 @@ void GateNetwork::backward_adding(std::span<const float> coefficients, int lanes
   refuse_overlap(name_, din, {coefficients, in, values, scratch, dc});
   refuse_overlap(name_, in, {values, scratch, dc});
   const std::ptrdiff_t first = backward_to_first_layer(coefficients, lanes, values, scratch, dc, copy);
-  gate_layer_backward_adding(plans_->front(), coefficients.data() + first, lanes, in.data(), values.data(), din.data(),
-                             dc.data() + first);
+  const LayerPlan& plan = plans_->front();
+  if (plan.wires.choose())
+    wire_layer_backward(plan, coefficients.data() + first, coefficients.data() + first_weight(plan), lanes, in.data(),
+                        values.data(), scratch.data(), din.data(), true, dc.data() + first,
+                        dc.data() + first_weight(plan));
+  else
+    gate_layer_backward_adding(plan, coefficients.data() + first, lanes, in.data(), values.data(), din.data(),
+                               dc.data() + first);
 }
 
 std::ptrdiff_t GateNetwork::backward_to_first_layer(std::span<const float> coefficients, int lanes,
                                                     std::span<float> values, std::span<float> scratch,
                                                     std::span<float> dc, int copy) const {
   const std::ptrdiff_t first = first_of_copy(copy, lanes);
-  check_fours(name_, "coefficients", coefficients, gates());
+  check_fours(name_, "coefficients", coefficients, this->coefficients());
   check_rows(name_, "values", values, gates_per_copy_, lanes);
   check_rows(name_, "scratch", scratch, scratch_rows_, lanes);
-  check_fours(name_, "gradients of coefficients", dc, gates());
+  check_fours(name_, "gradients of coefficients", dc, this->coefficients());
   refuse_overlap(name_, coefficients, {values, scratch, dc});
   refuse_overlap(name_, values, {scratch, dc});
   refuse_overlap(name_, scratch, {dc});
@@ -191,23 +267,23 @@ std::ptrdiff_t GateNetwork::backward_to_first_layer(std::span<const float> coeff
   for (std::size_t l = plans_->size(); l-- > 1;) {
     const LayerPlan& plan = (*plans_)[l];
     gate -= plan.outputs;
-    gate_layer_backward(plan, coefficients.data() + first + 4 * gate, lanes,
-                        values.data() + (gate - plan.inputs) * lanes, values.data() + gate * lanes, scratch.data(),
-                        dc.data() + first + 4 * gate);
+    layer_backward(plan, coefficients, first + 4 * gate, lanes, values.data() + (gate - plan.inputs) * lanes,
+                   values.data() + gate * lanes, scratch, dc);
   }
   return first;
 }
 
 std::vector<Net> GateNetwork::harden(std::span<const float> logits, Netlist& netlist, std::span<const Net> inputs,
                                      int copy) const {
-  check_logits(name_, logits, gates(), parametrisation_);
+  check_logits(name_, logits, gates(), parametrisation_, wires());
   if (!all_finite(logits)) fail(name_, "a logit that is not finite", "trained logits");
   if (copy < 0 || copy >= copies_) fail(name_, fmt::format("copy {}", copy), fmt::format("0 to {}", copies_ - 1));
   if (inputs.size() != static_cast<std::size_t>(this->inputs()))
     fail(name_, fmt::format("{} nets", inputs.size()), fmt::format("{}, one for each input", this->inputs()));
   for (const Net net : inputs)
     if (net >= netlist.nets()) fail(name_, fmt::format("net {}", net), fmt::format("a net below {}", netlist.nets()));
-  return append_gates(*this, likeliest_gates(logits, parametrisation_), copy,
+  return append_gates(*this, likeliest_gates(logits.first(gate_logits()), parametrisation_),
+                      likeliest_wiring(*this, logits.subspan(gate_logits())), copy,
                       std::vector<Net>(inputs.begin(), inputs.end()),
                       [&](Gate gate, Net a, Net b) { return netlist.add_gate(gate, a, b); });
 }

@@ -143,19 +143,113 @@ T entropy(std::span<const T> logits, Parametrisation parametrisation, std::vecto
 }
 
 template <class T>
+struct SoftWire {
+  T p = 0, weight = 0;  // of a candidate: its probability, and what it weighs; straight: 1 or 0
+};
+
+// visit(layer, pin, number of its first candidate among the logits of wires, candidates) for all pins that choose.
+template <class Visit>
+void each_pin(const GateNetwork& network, Visit visit) {
+  for (int l = 0; l < static_cast<int>(network.layers().size()); ++l) {
+    const Wiring& w = network.layers()[l];
+    for (int pin = 0; pin < w.pins() && !w.candidates.empty(); ++pin)
+      visit(l, pin, network.wire_number(l, pin), w.choices());
+  }
+}
+
+// p = softmax(logits / temperature) over the candidates of each pin. logits: those of wires.
+template <class T>
+std::vector<SoftWire<T>> soften_wires(const GateNetwork& network, std::span<const T> logits, T temperature,
+                                      bool straight) {
+  std::vector<SoftWire<T>> wires(logits.size());
+  each_pin(network, [&](int, int, int first, int count) {
+    const T* own = &logits[first];
+    const T* top = std::max_element(own, own + count);
+    double total = 0;
+    for (int m = 0; m < count; ++m) total += wires[first + m].p = std::exp((own[m] - *top) / temperature);
+    for (int m = 0; m < count; ++m) {
+      T& p = wires[first + m].p;
+      p = static_cast<T>(p / total);
+      wires[first + m].weight = straight ? static_cast<T>(m == top - own) : p;
+    }
+  });
+  return wires;
+}
+
+// dl_m = p_m (dw_m - sum_j p_j dw_j) / temperature; dw counts from that of the likeliest, as for gates.
+template <class T>
+std::vector<T> soften_wires_backward(const GateNetwork& network, std::span<const SoftWire<T>> wires,
+                                     std::span<const T> dweights, T temperature) {
+  std::vector<T> dlogits(wires.size(), T{0});
+  each_pin(network, [&](int, int, int first, int count) {
+    int likeliest = first;
+    for (int m = first; m < first + count; ++m)
+      if (wires[m].p > wires[likeliest].p) likeliest = m;
+    T mean = 0;
+    for (int m = first; m < first + count; ++m) mean += wires[m].p * (dweights[m] - dweights[likeliest]);
+    for (int m = first; m < first + count; ++m)
+      dlogits[m] = wires[m].p * (dweights[m] - dweights[likeliest] - mean) / temperature;
+  });
+  return dlogits;
+}
+
+// The entropies of all pins as those of gates above.
+template <class T>
+T wire_entropy(const GateNetwork& network, std::span<const T> logits, std::vector<T>* dlogits = nullptr) {
+  const std::vector<SoftWire<T>> wires = soften_wires(network, logits, T{1}, false);
+  T sum = 0;
+  if (dlogits) dlogits->assign(logits.size(), T{0});
+  each_pin(network, [&](int, int, int first, int count) {
+    T own = 0;
+    for (int m = first; m < first + count; ++m) own -= p_log_p(wires[m].p);
+    for (int m = first; m < first + count && dlogits; ++m) (*dlogits)[m] = -p_log_p(wires[m].p) - wires[m].p * own;
+    sum += own;
+  });
+  return sum;
+}
+
+template <class T>
 using Layers = std::vector<std::vector<T>>;  // the input, then the values of every layer
 
-// One copy of a network. gates: of all copies in the order of the parameters.
+// What pin 2 g or 2 g + 1 of a layer reads: its wire, or the mean of its candidates.
+template <class T>
+T pin_value(const GateNetwork& network, std::span<const SoftWire<T>> wires, int layer, int pin,
+            const std::vector<T>& in) {
+  const Wiring& w = network.layers()[layer];
+  if (w.candidates.empty()) return in[(pin % 2 ? w.b : w.a)[pin / 2]];
+  T mean = 0;
+  for (int m = 0; m < w.choices(); ++m)
+    mean += wires[network.wire_number(layer, pin) + m].weight * in[w.candidates[pin * w.choices() + m]];
+  return mean;
+}
+
+// The other way, with the gradient d of the pin: adds to those of the layer's inputs and of the weights.
+template <class T>
+void pin_backward(const GateNetwork& network, std::span<const SoftWire<T>> wires, int layer, int pin,
+                  const std::vector<T>& in, T d, std::vector<T>& din, std::span<T> dweights) {
+  const Wiring& w = network.layers()[layer];
+  if (w.candidates.empty()) {
+    din[(pin % 2 ? w.b : w.a)[pin / 2]] += d;
+    return;
+  }
+  for (int m = 0; m < w.choices(); ++m) {
+    const int number = network.wire_number(layer, pin) + m, row = w.candidates[pin * w.choices() + m];
+    din[row] += d * wires[number].weight;
+    dweights[number] += d * in[row];
+  }
+}
+
+// One copy of a network. gates: of all copies in the order of the parameters, as are the wires.
 template <class T>
 Layers<T> network_forward(const GateNetwork& network, std::span<const SoftGate<T>> gates, int copy,
-                          std::vector<T> input) {
+                          std::vector<T> input, std::span<const SoftWire<T>> wires = {}) {
   Layers<T> layers{std::move(input)};
   for (int l = 0; l < static_cast<int>(network.layers().size()); ++l) {
     const Wiring& w = network.layers()[l];
     const std::vector<T>& in = layers.back();
     std::vector<T> out(w.outputs());
     for (int g = 0; g < w.outputs(); ++g) {
-      const T a = in[w.a[g]], b = in[w.b[g]];
+      const T a = pin_value(network, wires, l, 2 * g, in), b = pin_value(network, wires, l, 2 * g + 1, in);
       const T* c = gates[network.gate_number(copy, l, g)].c;
       out[g] = c[0] + c[1] * a + c[2] * b + c[3] * a * b;
     }
@@ -164,20 +258,22 @@ Layers<T> network_forward(const GateNetwork& network, std::span<const SoftGate<T
   return layers;
 }
 
-// From the gradient of the outputs to that of the input; adds to dc: [gates][4] like `gates`.
+// From the gradient of the outputs to that of the input; adds to dc: [gates][4] like `gates`, and dweights: like
+// `wires`.
 template <class T>
 std::vector<T> network_backward(const GateNetwork& network, std::span<const SoftGate<T>> gates, int copy,
-                                const Layers<T>& layers, std::vector<T> dout, std::span<T> dc) {
+                                const Layers<T>& layers, std::vector<T> dout, std::span<T> dc,
+                                std::span<const SoftWire<T>> wires = {}, std::span<T> dweights = {}) {
   for (int l = static_cast<int>(network.layers().size()) - 1; l >= 0; --l) {
     const Wiring& w = network.layers()[l];
     const std::vector<T>& in = layers[l];
     std::vector<T> din(in.size(), T{0});
     for (int g = 0; g < w.outputs(); ++g) {
       const auto number = static_cast<std::size_t>(network.gate_number(copy, l, g));
-      const T a = in[w.a[g]], b = in[w.b[g]], d = dout[g];
+      const T a = pin_value(network, wires, l, 2 * g, in), b = pin_value(network, wires, l, 2 * g + 1, in), d = dout[g];
       const T* c = gates[number].c;
-      din[w.a[g]] += d * (c[1] + c[3] * b);
-      din[w.b[g]] += d * (c[2] + c[3] * a);
+      pin_backward(network, wires, l, 2 * g, in, d * (c[1] + c[3] * b), din, dweights);
+      pin_backward(network, wires, l, 2 * g + 1, in, d * (c[2] + c[3] * a), din, dweights);
       dc[4 * number] += d;
       dc[4 * number + 1] += d * a;
       dc[4 * number + 2] += d * b;

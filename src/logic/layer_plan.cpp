@@ -1,12 +1,44 @@
 #include "logic/layer_plan.hpp"
 
+#include <numeric>
+
 namespace espalier {
+namespace {
+
+WirePlan plan_wires(const Wiring& wiring) {
+  WirePlan plan;
+  plan.candidates = wiring.choices();
+  plan.row = wiring.candidates;
+  const std::size_t count = plan.row.size();
+  plan.first.assign(static_cast<std::size_t>(wiring.inputs) + 1, 0);
+  for (const std::int32_t row : plan.row) ++plan.first[static_cast<std::size_t>(row) + 1];
+  std::partial_sum(plan.first.begin(), plan.first.end(), plan.first.begin());
+  std::vector<std::int32_t> next(plan.first.begin(), plan.first.end() - 1);
+  plan.place.resize(count);
+  plan.pin.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int32_t place = next[static_cast<std::size_t>(plan.row[i])]++;
+    plan.place[i] = place;
+    plan.pin[static_cast<std::size_t>(place)] =
+        static_cast<std::int32_t>(i / static_cast<std::size_t>(plan.candidates));
+  }
+  plan.weights = (count + 3) / 4 * 4;
+  return plan;
+}
+
+}  // namespace
 
 LayerPlan plan_layer(const Wiring& wiring) {
   LayerPlan plan;
   plan.inputs = wiring.inputs;
   plan.outputs = wiring.outputs();
   const int gates = wiring.outputs();
+  if (!wiring.candidates.empty()) {
+    plan.wires = plan_wires(wiring);
+    plan.gate.resize(static_cast<std::size_t>(gates));
+    std::iota(plan.gate.begin(), plan.gate.end(), 0);
+    return plan;
+  }
 
   // step[r]: the gate that reads (r, r+1), if any; a second gate with the same pair shares its rows.
   std::vector<int> step(wiring.inputs, -1);

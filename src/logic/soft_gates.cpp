@@ -12,6 +12,8 @@
 #include "logic/choice_kernels.hpp"
 #include "logic/entry_kernels.hpp"
 #include "logic/harden.hpp"
+#include "logic/layer_plan.hpp"
+#include "logic/soft_wires.hpp"
 
 namespace espalier {
 namespace {
@@ -19,6 +21,7 @@ namespace {
 constexpr std::size_t kGateChunk = 256;
 constexpr double kForwardNs = 20, kBackwardNs = 15, kGumbelNs = 60, kEntropyNs = 30;  // per gate
 constexpr std::size_t kEntries = 4;
+constexpr std::uint32_t kFirstWireGroup = 1u << 28;  // of noise: more than the gates of any network need
 
 std::size_t size_of(Parametrisation p) { return static_cast<std::size_t>(logits_of(p)); }
 
@@ -53,33 +56,38 @@ void add_entry_noise(const SoftChoice& choice, Chunk groups, std::span<const flo
 
 }  // namespace
 
-void check_logits(std::string_view op, std::span<const float> logits, int gates, Parametrisation p) {
-  if (logits.size() != static_cast<std::size_t>(gates) * size_of(p))
+void check_logits(std::string_view op, std::span<const float> logits, int gates, Parametrisation p, int wires) {
+  const std::size_t expected = static_cast<std::size_t>(gates) * size_of(p) + static_cast<std::size_t>(wires);
+  if (logits.size() != expected)
     fail(op, fmt::format("{} logits", logits.size()),
-         fmt::format("{}, {} for each of {} gates", size_of(p) * gates, number_of(p), gates));
+         fmt::format("{}, {} for each of {} gates{}", expected, number_of(p), gates,
+                     wires ? fmt::format(" and {} for wires", wires) : ""));
   if (reinterpret_cast<std::uintptr_t>(logits.data()) % (8 * sizeof(float)))
     fail(op, "logits that are not aligned", "rows as in an AlignedVector");
 }
 
 SoftGates::SoftGates(const GateNetwork& network)
     : parametrisation_(network.parametrisation()), order_(network.evaluation_order()) {
-  resize();
+  resize(network);
 }
 
 SoftGates::SoftGates(const GateNetwork& first, const GateNetwork& second) : SoftGates(first) {
   if (second.parametrisation() != parametrisation_)
     fail("soft gates", "two networks of different parametrisations", "one parametrisation");
+  if (first.wires()) fail("soft gates", "candidates in the first of two networks", "fixed wires there");
   for (const std::int32_t gate : second.evaluation_order()) order_.push_back(first.gates() + gate);
-  resize();
+  resize(second);
 }
 
-void SoftGates::resize() {
+void SoftGates::resize(const GateNetwork& last) {
   p_.resize(order_.size() * size_of(parametrisation_));
-  c_.resize(order_.size() * 4);
+  plans_ = last.plans_;
+  wires_.resize(static_cast<std::size_t>(last.wires()));
+  c_.resize(order_.size() * 4 + last.coefficients() - 4 * static_cast<std::size_t>(last.gates()));
 }
 
 void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
-  check_logits("soft gates", logits, gates(), parametrisation_);
+  check_logits("soft gates", logits, gates(), parametrisation_, static_cast<int>(wires_.size()));
   if (!all_finite(logits))
     fail("soft gates", "a logit that is not finite", "numbers", "if training made it, lower the learning rate");
   if (!(choice.temperature > 0) || !std::isfinite(choice.temperature))
@@ -89,7 +97,7 @@ void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, 
   inverse_temperature_ = 1.0f / choice.temperature;
   const float* from = logits.data();
   if (choice.gumbel_scale > 0) {
-    add_gumbel_noise(logits, choice, noisy_, pool, parametrisation_);
+    add_gumbel_noise(logits, choice, noisy_, pool, parametrisation_, wires_.size());
     from = noisy_.data();
   }
   pool.for_chunks(order_.size(), kGateChunk, kForwardNs, [&](Chunk chunk) {
@@ -108,11 +116,14 @@ void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, 
         std::ranges::copy(kGateCoefficients[std::max_element(p, p + kGates) - p], &c_[g * 4]);
       }
   });
+  for (const LayerPlan& plan : *plans_)
+    choose_wires(plan.wires, from + p_.size(), inverse_temperature_, choice.straight, wires_.data(),
+                 &c_[4 * order_.size()], pool);
 }
 
 void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool) const {
   if (inverse_temperature_ == 0) fail("soft gates", "a gradient before a choice", "choose() first");
-  check_logits("soft gates", dlogits, gates(), parametrisation_);
+  check_logits("soft gates", dlogits, gates(), parametrisation_, static_cast<int>(wires_.size()));
   if (dc.size() != c_.size())
     fail("soft gates", fmt::format("{} gradients of coefficients", dc.size()), fmt::format("{}", c_.size()));
   refuse_overlap("soft gates", dlogits, {dc});
@@ -125,24 +136,41 @@ void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, co
       gate_entries_backward(count, &p_[chunk.begin * kEntries], &dc[chunk.begin * 4], &order_[chunk.begin],
                             parametrisation_ == Parametrisation::kWalsh, dlogits.data());
   });
+  for (const LayerPlan& plan : *plans_)
+    choose_wires_backward(plan.wires, wires_.data(), dc.data() + 4 * order_.size(), inverse_temperature_,
+                          dlogits.data() + p_.size(), pool);
 }
 
 void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, AlignedVector<float>& noisy,
-                      const ThreadPool& pool, Parametrisation parametrisation) {
+                      const ThreadPool& pool, Parametrisation parametrisation, std::size_t wires) {
   if (!std::isfinite(choice.gumbel_scale))
     fail("gumbel noise", fmt::format("a scale of {}", choice.gumbel_scale), "a finite number");
-  if (parametrisation != Parametrisation::kGates && logits.size() % kEntries)
-    fail("gumbel noise", fmt::format("{} logits", logits.size()), "four per gate");
+  if (wires > logits.size())
+    fail("gumbel noise", fmt::format("{} logits of wires", wires), fmt::format("at most {}", logits.size()));
+  const std::size_t of_gates = logits.size() - wires;
+  if (parametrisation != Parametrisation::kGates && of_gates % kEntries)
+    fail("gumbel noise", fmt::format("{} logits", of_gates), "four per gate");
   refuse_overlap("gumbel noise", noisy, {logits});
-  noisy.resize((logits.size() + kNoiseGroup - 1) / kNoiseGroup * kNoiseGroup);
-  pool.for_chunks(noisy.size() / kNoiseGroup, kGateChunk / 2, 2 * kGumbelNs, [&](Chunk chunk) {
-    if (parametrisation != Parametrisation::kGates)
-      return add_entry_noise(choice, chunk, logits, parametrisation == Parametrisation::kWalsh, noisy.data());
-    gumbel_noise(choice.seed, choice.step, static_cast<std::uint32_t>(chunk.begin),
-                 static_cast<int>(chunk.end - chunk.begin), &noisy[chunk.begin * kNoiseGroup]);
-    const std::size_t end = std::min(chunk.end * kNoiseGroup, logits.size());
-    for (std::size_t i = chunk.begin * kNoiseGroup; i < end; ++i) noisy[i] = logits[i] + choice.gumbel_scale * noisy[i];
-  });
+  const auto groups = [](std::size_t count) { return (count + kNoiseGroup - 1) / kNoiseGroup; };
+  noisy.resize((groups(of_gates) + groups(wires)) * kNoiseGroup);
+  // Sixteen logits or those of wires: a number for each. Whole groups are written, so gates come before wires.
+  const auto add = [&](std::size_t first, std::size_t count, std::uint32_t first_group) {
+    pool.for_chunks(groups(count), kGateChunk / 2, 2 * kGumbelNs, [&](Chunk chunk) {
+      float* const noise = noisy.data() + first;
+      gumbel_noise(choice.seed, choice.step, first_group + static_cast<std::uint32_t>(chunk.begin),
+                   static_cast<int>(chunk.end - chunk.begin), noise + chunk.begin * kNoiseGroup);
+      const std::size_t end = std::min(chunk.end * kNoiseGroup, count);
+      for (std::size_t i = chunk.begin * kNoiseGroup; i < end; ++i)
+        noise[i] = logits[first + i] + choice.gumbel_scale * noise[i];
+    });
+  };
+  if (parametrisation == Parametrisation::kGates)
+    add(0, of_gates, 0);
+  else
+    pool.for_chunks(groups(of_gates), kGateChunk / 2, 2 * kGumbelNs, [&](Chunk chunk) {
+      add_entry_noise(choice, chunk, logits.first(of_gates), parametrisation == Parametrisation::kWalsh, noisy.data());
+    });
+  add(of_gates, wires, kFirstWireGroup);
 }
 
 Gate likeliest_gate(std::span<const float, kGates> logits) {

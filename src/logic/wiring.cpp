@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -66,6 +67,40 @@ Wiring random_wiring(int inputs, int outputs, const Random& random) {
 
 Wiring make_wiring(WiringKind kind, int inputs, int outputs, const Random& random) {
   return kind == WiringKind::kUnique ? unique_wiring(inputs, outputs, random) : random_wiring(inputs, outputs, random);
+}
+
+Wiring with_candidates(Wiring wiring, int candidates, const Random& random) {
+  if (wiring.a.size() != wiring.b.size())
+    fail("candidates", fmt::format("{} and {} wires", wiring.a.size(), wiring.b.size()), "two wires per gate");
+  if (candidates < 1 || candidates > kMaxCandidates || candidates > wiring.inputs)
+    fail("candidates", fmt::format("{} for each input of a gate", candidates),
+         fmt::format("1 to {}", std::min(kMaxCandidates, wiring.inputs)),
+         fmt::format("the layer has {} inputs to choose from", wiring.inputs));
+  if (wiring.a.size() > static_cast<std::size_t>(kMaxNetworkWires) / 2 / static_cast<std::size_t>(candidates))
+    fail("candidates", fmt::format("{} for each input of {} gates", candidates, wiring.a.size()),
+         fmt::format("at most {} in all", kMaxNetworkWires));
+  wiring.candidates.clear();
+  if (candidates == 1) return wiring;
+  const auto others = static_cast<std::uint64_t>(candidates - 1), left = static_cast<std::uint64_t>(wiring.inputs - 1);
+  for (std::size_t pin = 0; pin < 2 * wiring.a.size(); ++pin) {
+    const std::int32_t wire = pin % 2 ? wiring.b[pin / 2] : wiring.a[pin / 2];
+    const std::size_t first = wiring.candidates.size() + 1;
+    wiring.candidates.push_back(wire);
+    // Floyd's sampling of different ones: the next is drawn from one more of those that are left than the one before,
+    // and is the newcomer when the draw was taken already.
+    for (std::uint64_t i = 0; i < others; ++i) {
+      const std::uint64_t most = left - others + i;
+      const auto input = [&](std::uint64_t of_left) {
+        const auto at = static_cast<std::int32_t>(of_left);
+        return at < wire ? at : at + 1;
+      };
+      const std::int32_t drawn = input(random.choice(pin * others + i, most + 1));
+      const bool taken = std::find(wiring.candidates.begin() + static_cast<std::ptrdiff_t>(first),
+                                   wiring.candidates.end(), drawn) != wiring.candidates.end();
+      wiring.candidates.push_back(taken ? input(most) : drawn);
+    }
+  }
+  return wiring;
 }
 
 }  // namespace espalier

@@ -16,7 +16,7 @@ namespace {
 
 // 1 named no kind; 3 are refined automata, and 4 those whose gates have four logits, refined or not: older versions
 // would take them for others.
-constexpr int kFirstFormat = 1, kLastFormat = 4;
+constexpr int kFirstFormat = 1, kLastFormat = 5;
 std::string format_name(int format) { return fmt::format("espalier model {}", format); }
 
 // What the keys of a model itself begin with; all others are notes.

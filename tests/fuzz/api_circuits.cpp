@@ -77,34 +77,39 @@ void api_logic(std::span<const std::byte> bytes) {
       std::vector<Wiring> layers{make_wiring(static_cast<WiringKind>(c.below(2)), inputs, middle, random)};
       if (c.below(2)) layers.push_back(random_wiring(c.rarely() ? middle + 1 : middle, outputs, random));
       if (c.rarely()) layers.front().a.assign(layers.front().a.size(), small(c, 30));
+      for (Wiring& layer : layers)
+        if (c.rarely()) layer = with_candidates(layer, small(c, 4), random);
+      if (c.rarely()) layers.front().candidates.push_back(small(c, 30));
       const GateNetwork network("gates", layers, copies);
       Parameters p;
-      network.add_parameters(p, c.number());
+      network.add_parameters(p, c.number(), c.number());
       SoftGates gates(network);
-      const auto count = static_cast<std::size_t>(network.gates()),
+      const auto wires = static_cast<std::size_t>(network.wires()),
                  per_copy = static_cast<std::size_t>(network.gates_per_copy());
-      if (!c.rarely()) gates.choose(c.floats(c.size(16 * count)), soft_choice(c));
+      if (!c.rarely()) gates.choose(c.floats(c.size(network.logits())), soft_choice(c));
       const int lanes = c.below(8) ? 8 * (1 + static_cast<int>(c.below(3))) : small(c, 20),
                 copy = c.rarely() ? small(c, 4) : 0;
       const std::size_t wide = lanes > 0 ? static_cast<std::size_t>(lanes) : 0;
       AlignedVector<float> in = c.floats(c.size(static_cast<std::size_t>(network.inputs()) * wide)),
                            values(c.size(per_copy * wide)),
                            scratch(c.size(static_cast<std::size_t>(network.scratch_rows()) * wide)),
-                           dc(c.size(4 * count));
+                           dc(c.size(network.coefficients()));
       if (c.rarely()) network.forward(gates.coefficients(), lanes, values, values, copy);  // over itself
       network.forward(gates.coefficients(), lanes, in, values, copy);
       network.forward_outputs(gates.coefficients(), lanes, in, scratch, copy);
       network.backward(gates.coefficients(), lanes, in, values, scratch, dc, copy);
-      AlignedVector<float> dlogits(c.size(16 * count));
+      AlignedVector<float> dlogits(c.size(network.logits()));
       gates.backward(dc, dlogits);
       attempt([&] { mean_entropy(dlogits); });
       attempt([&] { count_gates(dlogits); });
       attempt([&] { add_gumbel_noise(dlogits, soft_choice(c), c.rarely() ? dlogits : values); });
+      attempt([&] { mean_wire_entropy(network, c.floats(c.size(wires))); });
+      attempt([&] { wire_entropy_loss(network, c.floats(c.size(wires)), c.number(), dlogits); });
       Netlist netlist;
       std::vector<Net> nets;
       for (std::size_t i = c.size(static_cast<std::size_t>(network.inputs())); i > 0; --i)
         nets.push_back(netlist.add_input("i"));
-      network.harden(c.floats(c.size(16 * count)), netlist, nets, copy);
+      network.harden(c.floats(c.size(network.logits())), netlist, nets, copy);
     });
 }
 
@@ -121,6 +126,7 @@ void api_lattice(std::span<const std::byte> bytes) {
       o.wiring = WiringKind::kRandom;
       o.boundary = static_cast<Boundary>(c.below(2));
       o.parametrisation = static_cast<Parametrisation>(c.below(3));
+      if (c.rarely()) o.candidates = small(c, 12);
       const Automaton automaton(o, c.below(9));
       Parameters p;
       automaton.add_parameters(p, 2);

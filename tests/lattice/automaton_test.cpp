@@ -28,7 +28,7 @@ TEST(AutomatonOptions, AreFieldsWithNamesAndRanges) {
   std::vector<std::string> names;
   for (const Field& field : fields.list()) names.push_back(field.name());
   EXPECT_EQ(names, (std::vector<std::string>{"channels", "kernels", "perceive", "update", "wiring", "boundary",
-                                             "parametrisation"}));
+                                             "parametrisation", "candidates"}));
   fields.at("channels").set_text("4");
   fields.at("update").set_text("32x4,16,8,4");
   fields.at("wiring").set_text("random");
@@ -87,6 +87,13 @@ TEST(Automaton, RefusesImpossibleOptionsAndForeignWiring) {
   refused([](auto& o) { o.update = {}; });
   refused([](auto& o) { o.update = {24, -1, 4}; });
   refused([](auto& o) { o.kernels = 4096, o.perceive = {8, 1'000'000}; });
+  for (const int candidates : {-1, 0, 29, 257, 2'000'000'000})  // 28 inputs are the most of any layer
+    refused([&](auto& o) { o.candidates = candidates; });
+  refused([](auto& o) {  // more than memory is meant for
+    o.wiring = WiringKind::kRandom;
+    o.candidates = 256;
+    o.update = parse_layers("1000000x3,4");
+  });
 
   const Automaton automaton(kSmall, 1);
   const std::vector<Wiring> perceive = automaton.perceive().layers(), update = automaton.update().layers();
@@ -102,6 +109,34 @@ TEST(Automaton, RefusesImpossibleOptionsAndForeignWiring) {
   refused_wiring([](auto&, auto& u) { u[1].a[0] = 24; });
   refused_wiring([](auto&, auto& u) { u[1].b.pop_back(); });
   refused_wiring([](auto&, auto& u) { u[0].inputs += 1; });
+  const Random random(1, Purpose::kWiring);
+  refused_wiring([&](auto&, auto& u) { u[0] = with_candidates(u[0], 2, random); });  // the options want none
+  refused_wiring([&](auto& p, auto&) { p[1] = with_candidates(p[1], 2, random); });
+}
+
+TEST(Automaton, CandidatesAreThoseOfTheUpdateLayersAndTheWiresStay) {
+  AutomatonOptions o = kSmall;
+  const Automaton fixed(o, 7);
+  o.candidates = 20;
+  const Automaton chosen(o, 7);
+  EXPECT_EQ(chosen.perceive().layers(), fixed.perceive().layers());
+  const int inputs[] = {28, 24, 16, 8};
+  for (std::size_t l = 0; l < 4; ++l) {
+    const Wiring &w = chosen.update().layers()[l], &before = fixed.update().layers()[l];
+    EXPECT_EQ(w.choices(), std::min(20, inputs[l]));
+    EXPECT_EQ(w.a, before.a);
+    EXPECT_EQ(w.b, before.b);
+  }
+  EXPECT_EQ(chosen.logits(), fixed.logits() + static_cast<std::size_t>(chosen.update().wires()));
+  EXPECT_NO_THROW(Automaton(o, chosen.perceive().layers(), chosen.update().layers()));
+  EXPECT_THROW(Automaton(o, chosen.perceive().layers(), fixed.update().layers()), Error);
+  // As long as the first candidates are the likeliest, both harden to the same circuit.
+  Parameters a, b;
+  fixed.add_parameters(a, 2);
+  chosen.add_parameters(b, 2);
+  const Random r(3, Purpose::kData);
+  for (std::size_t i = 0; i < fixed.logits(); ++i) a.values()[i] = b.values()[i] = r.normal(i);
+  EXPECT_EQ(harden(fixed, a.values()), harden(chosen, b.values()));
 }
 
 // A cell's circuit against the reference with gates that are certain: one step of one cell with all nine places free.

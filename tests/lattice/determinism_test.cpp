@@ -82,6 +82,18 @@ TEST(RolloutDeterminism, TheSameBitsWhateverIsTrainedAndHoweverManyStatesCount) 
   }
 }
 
+TEST(RolloutDeterminism, TheSameBitsWhereWiresAreChosen) {
+  const Oversubscribe oversubscribe;
+  for (const float fire_rate : {1.0f, 0.6f})
+    for (const auto& [batch, height, width] : {std::array{3, 29, 31}, {20, 3, 3}}) {
+      AutomatonOptions shape = options(Boundary::kZero);
+      shape.candidates = 5;
+      Problem p(shape, {batch, height, width, 4, fire_rate});
+      const std::string expected = p.step(ThreadPool(1));
+      for (const int threads : kThreadCounts) ASSERT_EQ(p.step(ThreadPool(threads)), expected) << threads;
+    }
+}
+
 // What a group of samples adds to the gradient does not depend on the rest of the batch: beside a board that has
 // nothing to learn, another one has the same gradient as alone.
 TEST(LatticeDeterminism, TheGradientOfASampleDoesNotDependOnItsNeighbours) {
@@ -111,8 +123,8 @@ TEST(LatticeDeterminism, TheGradientOfASampleDoesNotDependOnItsNeighbours) {
   }
 }
 
-TEST(LatticeDeterminism, TheGradientOfABlockIsAPureFunction) {
-  Problem p(options(Boundary::kPeriodic), {3, 13, 11, 1, 0.6f});
+void expect_pure(const AutomatonOptions& shape) {
+  Problem p(shape, {3, 13, 11, 1, 0.6f});
   SoftGates gates(p.automaton.perceive(), p.automaton.update());
   gates.choose(p.parameters.values(), {}, ThreadPool(1));
   const Geometry geometry(3, 13, 11, Boundary::kPeriodic);
@@ -125,7 +137,7 @@ TEST(LatticeDeterminism, TheGradientOfABlockIsAPureFunction) {
   const AlignedVector<float> grid_before = grid, dout_before = dout;
   for (int block = 0; block < geometry.blocks(); ++block) {
     AlignedVector<float> patch1(9 * 6 * plane), patch2(9 * 6 * plane);
-    AlignedVector<float> dc1(static_cast<std::size_t>(gates.gates()) * 4), dc2 = dc1;
+    AlignedVector<float> dc1(gates.coefficients().size()), dc2 = dc1;
     BlockScratch fresh(p.automaton), used(p.automaton);
     for (auto* buffer : {&used.patch, &used.perceived, &used.dpatch, &used.update, &used.work})
       std::fill(buffer->begin(), buffer->end(), 1e30f);  // what an earlier block left behind must not matter
@@ -136,6 +148,13 @@ TEST(LatticeDeterminism, TheGradientOfABlockIsAPureFunction) {
   }
   EXPECT_EQ(grid, grid_before);
   EXPECT_EQ(dout, dout_before);
+}
+
+TEST(LatticeDeterminism, TheGradientOfABlockIsAPureFunction) {
+  AutomatonOptions shape = options(Boundary::kPeriodic);
+  expect_pure(shape);
+  shape.candidates = 3;
+  expect_pure(shape);
 }
 
 TEST(LatticeDeterminism, MemoryGrowsWithStepsTimesGrid) {

@@ -27,6 +27,11 @@ AutomatonOptions small(WiringKind wiring, Boundary boundary, int channels = 4) {
   return {channels, 3, {8, 4, 2}, {24, 16, 8, channels}, wiring, boundary};
 }
 
+AutomatonOptions choosing(int candidates, AutomatonOptions options) {
+  options.candidates = candidates;
+  return options;
+}
+
 const std::vector<Case>& cases() {
   static const std::vector<Case> list{
       {"unique_periodic_sync", small(WiringKind::kUnique, Boundary::kPeriodic), {2, 4, 5, 3, 1.0f}},
@@ -53,6 +58,12 @@ const std::vector<Case>& cases() {
        with(Parametrisation::kWalsh, small(WiringKind::kUnique, Boundary::kZero)),
        {2, 3, 5, 4, 0.6f},
        3},
+      {"two_candidates", choosing(2, small(WiringKind::kUnique, Boundary::kPeriodic)), {2, 4, 5, 3, 1.0f}},
+      {"nine_candidates", choosing(9, small(WiringKind::kRandom, Boundary::kZero)), {2, 3, 3, 4, 0.6f}},
+      {"candidates_with_walsh",
+       choosing(3, with(Parametrisation::kWalsh, small(WiringKind::kUnique, Boundary::kZero, 6))),
+       {1, 6, 7, 2, 0.6f},
+       2},
   };
   return list;
 }

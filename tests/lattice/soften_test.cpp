@@ -30,9 +30,14 @@ Netlist tangled_cell(int channels, int gates, std::uint64_t seed) {
   return cell;
 }
 
-void expect_kept(const Netlist& cell, const AutomatonOptions& shape) {
-  const SoftCell soft = soften_cell(cell, shape, 10, 3);
-  EXPECT_EQ(verify(harden(soft.automaton, soft.logits), cell).verdict, VerifyReport::Verdict::kEqual);
+void expect_kept(const Netlist& cell, AutomatonOptions shape) {
+  for (const int candidates : {1, 3}) {
+    shape.candidates = candidates;
+    const SoftCell soft = soften_cell(cell, shape, 10, 5, 3);
+    EXPECT_EQ(soft.logits.size(), soft.automaton.logits());
+    EXPECT_EQ(soft.automaton.update().layers().front().choices(), candidates);
+    EXPECT_EQ(verify(harden(soft.automaton, soft.logits), cell).verdict, VerifyReport::Verdict::kEqual);
+  }
 }
 
 TEST(Softened, ACircuitIsWhatItsSoftFormHardensTo) {
@@ -52,7 +57,7 @@ TEST(Softened, OutputsMayBeConstantsAndInputs) {
 
 TEST(Softened, ACircuitThatFitsKeepsTheShapeOfItsAutomaton) {
   const AutomatonOptions shape = small("8,4,2", 4, "64x8,32,16,8,4");
-  const SoftCell soft = soften_cell(test::parity_cell(4), shape, 10, 3);
+  const SoftCell soft = soften_cell(test::parity_cell(4), shape, 10, 5, 3);
   EXPECT_EQ(soft.automaton.options().update, shape.update);
   EXPECT_EQ(soft.automaton.options().kernels, shape.kernels);
 }

@@ -8,8 +8,7 @@
 
 #include "espalier/error.hpp"
 #include "espalier/netlist.hpp"
-#include "logic/each_target.hpp"
-#include "logic/gate_network_reference.hpp"
+#include "logic/against_reference.hpp"
 #include "logic/harden.hpp"
 
 namespace espalier {
@@ -76,13 +75,6 @@ GateNetwork network(int copies) {
   return {"net", {unique_wiring(12, 14, r), random_wiring(14, 10, r), unique_wiring(10, 5, r)}, copies};
 }
 
-std::vector<float> numbers(std::size_t count, std::uint32_t stream) {
-  const Random r(8, Purpose::kData, stream);
-  std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = r.normal(i);
-  return values;
-}
-
 TEST(GateNetwork, ParametersAreOneTensorPerLayer) {
   Parameters parameters;
   network(3).add_parameters(parameters, 5);
@@ -106,67 +98,14 @@ TEST(GateNetwork, NumbersFollowTheParametersAndAreEvaluatedOnceEach) {
   for (int i = 0; i < n.gates(); ++i) ASSERT_EQ(order[i], i);
 }
 
-// The soft network over lanes against the plain one in double: values, gradients of inputs and of logits.
 TEST(GateNetwork, ForwardAndBackwardAgreeWithTheReference) {
-  constexpr int kLanes = 40, kCopies = 3, kCopy = 2;
-  const GateNetwork n = network(kCopies);
-  Parameters parameters;
-  n.add_parameters(parameters, 0);
-  const std::vector<float> logits = numbers(parameters.num_parameters(), 0);
-  std::ranges::copy(logits, parameters.values().begin());
-  const std::vector<float> in = numbers(std::size_t{12} * kLanes, 1), dout = numbers(std::size_t{5} * kLanes, 2);
-
-  const std::vector<double> wide(logits.begin(), logits.end());
-  const auto gates = reference::soften_all<double>(wide, 0.5, false);
-  const std::span<const reference::SoftGate<double>> all(gates);
-  std::vector<double> dc(4 * gates.size()), dlogits(wide.size());
-  std::vector<double> out(dout.size()), din(in.size());
-  for (int lane = 0; lane < kLanes; ++lane) {
-    std::vector<double> one_in(12), one_dout(5);
-    for (int i = 0; i < 12; ++i) one_in[i] = in[i * kLanes + lane];
-    for (int i = 0; i < 5; ++i) one_dout[i] = dout[i * kLanes + lane];
-    const auto layers = reference::network_forward(n, all, kCopy, one_in);
-    const auto one_din = reference::network_backward(n, all, kCopy, layers, one_dout, std::span(dc));
-    for (int i = 0; i < 5; ++i) out[i * kLanes + lane] = layers.back()[i];
-    for (int i = 0; i < 12; ++i) din[i * kLanes + lane] = one_din[i];
-  }
-  for (std::size_t g = 0; g < gates.size(); ++g)
-    reference::soften_backward(gates[g], &dc[4 * g], 0.5, &dlogits[kGates * g]);
-
-  const ThreadPool pool(1);
-  for_each_target([&] {
-    SoftGates soft(n);
-    soft.choose(parameters.values(), {.temperature = 0.5f}, pool);
-    AlignedVector<float> rows(in.begin(), in.end()), values(static_cast<std::size_t>(n.gates_per_copy()) * kLanes);
-    AlignedVector<float> scratch(static_cast<std::size_t>(n.scratch_rows()) * kLanes), got_dc(dc.size());
-    const auto outputs = n.forward_outputs(soft.coefficients(), kLanes, rows, scratch, kCopy);
-    n.forward(soft.coefficients(), kLanes, rows, values, kCopy);
-    const std::span<float> last = std::span(values).last(dout.size());
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      ASSERT_NEAR(last[i], out[i], 1e-5 * (1 + std::abs(out[i])));
-      ASSERT_EQ(outputs[i], last[i]);
-    }
-    std::ranges::copy(dout, last.begin());
-    AlignedVector<float> kept = values, added(in.size(), 1.0f), added_dc(dc.size());
-    n.backward_adding(soft.coefficients(), kLanes, rows, kept, scratch, added, added_dc, kCopy);
-    n.backward(soft.coefficients(), kLanes, rows, values, scratch, got_dc, kCopy);
-    double largest = 0;
-    for (const double d : din) largest = std::max(largest, std::abs(d));
-    for (std::size_t i = 0; i < din.size(); ++i) {
-      ASSERT_NEAR(rows[i], din[i], 1e-5 * largest);
-      ASSERT_NEAR(added[i], 1 + din[i], 1e-5 * largest);
-    }
-    parameters.zero_grad(pool);
-    soft.backward(got_dc, parameters.gradients(), pool);
-    for (const double d : dlogits) largest = std::max(largest, std::abs(d));
-    for (std::size_t i = 0; i < dlogits.size(); ++i) ASSERT_NEAR(parameters.gradients()[i], dlogits[i], 1e-5 * largest);
-  });
+  const GateNetwork n = network(3);
+  expect_as_reference(n, drawn(n.logits(), 0), {.temperature = 0.5f}, 40, 2);
 }
 
 TEST(GateNetwork, StraightThroughComputesWithTheLikeliestGates) {
   const GateNetwork n = network(1);
-  AlignedVector<float> logits;
-  for (const float v : numbers(static_cast<std::size_t>(n.gates()) * kGates, 3)) logits.push_back(v);
+  const AlignedVector<float> logits = drawn(n.logits(), 3);
   SoftGates gates(n);
   gates.choose(logits, {.straight = true}, ThreadPool(1));
   for (int i = 0; i < n.gates(); ++i) {
@@ -179,8 +118,7 @@ TEST(GateNetwork, StraightThroughComputesWithTheLikeliestGates) {
 // The hardened network computes what the soft one does when every gate is certain.
 TEST(GateNetwork, HardenedEqualsTheReferenceWithCertainGates) {
   const GateNetwork n = network(2);
-  AlignedVector<float> logits;
-  for (const float v : numbers(static_cast<std::size_t>(n.gates()) * kGates, 4)) logits.push_back(v);
+  const AlignedVector<float> logits = drawn(n.logits(), 4);
   std::vector<double> certain(logits.size());
   for (std::size_t at = 0; at < logits.size(); at += kGates)
     certain[at + static_cast<std::size_t>(likeliest_gate(std::span(logits).subspan(at).first<kGates>()))] = 1000;
@@ -191,7 +129,7 @@ TEST(GateNetwork, HardenedEqualsTheReferenceWithCertainGates) {
     for (int i = 0; i < 12; ++i) nets.push_back(raw.add_input(std::to_string(i)));
     folded = raw;
     CleanBuilder builder(12);
-    for (const Net net : append_gates(n, likeliest_gates(logits), copy, nets,
+    for (const Net net : append_gates(n, likeliest_gates(logits), n.layers(), copy, nets,
                                       [&](Gate g, Net a, Net b) { return builder.add(g, a, b); }))
       folded.outputs.push_back({"o", net});
     folded = builder.finish(std::move(folded));

@@ -85,8 +85,9 @@ TEST(GateKernels, WidthsWithFusedMultiplyAddGiveTheSameBits) {
   LayerCase c(unique_wiring(264, 256, Random(4, Purpose::kWiring)), 40);
   AlignedVector<float> first_dc, first_din;
   int compared = 0;
+  const std::int64_t supported = hwy::SupportedTargets();  // before the first is set
   for (const std::int64_t target : {std::int64_t{HWY_AVX2}, std::int64_t{HWY_AVX3}}) {
-    if (!(hwy::SupportedTargets() & target)) continue;
+    if (!(supported & target)) continue;
     hwy::SetSupportedTargetsForTest(target);
     AlignedVector<float> dc(256 * 4), din = c.in;
     gate_layer_backward(c.plan, c.coefficients.data(), c.lanes, din.data(), c.dout.data(), c.scratch.data(), dc.data());

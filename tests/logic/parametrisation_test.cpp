@@ -8,8 +8,7 @@
 
 #include "espalier/error.hpp"
 #include "espalier/gate_network.hpp"
-#include "logic/each_target.hpp"
-#include "logic/gate_network_reference.hpp"
+#include "logic/against_reference.hpp"
 #include "logic/harden.hpp"
 #include "thread_counts.hpp"
 
@@ -24,20 +23,8 @@ GateNetwork network(Parametrisation form) {
   return {"n", {random_wiring(20, kCount, Random(1, Purpose::kWiring))}, form};
 }
 
-AlignedVector<float> drawn(std::size_t count, std::uint32_t stream, float scale = 2) {
-  const Random random(5, Purpose::kData, stream);
-  AlignedVector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = scale * random.normal(i);
-  return values;
-}
-
 AlignedVector<float> logits_for(Parametrisation form, float scale = 2) {
   return drawn(static_cast<std::size_t>(kCount) * static_cast<std::size_t>(logits_of(form)), 0, scale);
-}
-
-template <class T>
-std::vector<T> wide(std::span<const float> v) {
-  return {v.begin(), v.end()};
 }
 
 TEST(Parametrisation, AStartIsTheSameSoftGateInEach) {
@@ -45,11 +32,11 @@ TEST(Parametrisation, AStartIsTheSameSoftGateInEach) {
     for (const float logit : {-3.0f, 0.0f, 0.5f, 5.0f, 10.0f, 60.0f}) {
       std::array<float, kGates> sixteen{};
       set_gate(sixteen, static_cast<Gate>(g), logit, Parametrisation::kGates);
-      const auto want = reference::soften_all<double>(wide<double>(sixteen), 1, false)[0];
+      const auto want = reference::soften_all<double>(in_double(sixteen), 1, false)[0];
       for (const Parametrisation form : kFours) {
         std::array<float, 4> four{};
         set_gate(four, static_cast<Gate>(g), logit, form);
-        const auto got = reference::soften_all<double>(wide<double>(four), 1, false, form)[0];
+        const auto got = reference::soften_all<double>(in_double(four), 1, false, form)[0];
         for (int k = 0; k < 4; ++k) ASSERT_NEAR(got.c[k], want.c[k], 1e-6) << g << " " << logit;
         ASSERT_TRUE(logit <= 0 || likeliest_gate(four, form) == static_cast<Gate>(g));
       }
@@ -74,8 +61,8 @@ TEST(Parametrisation, ChoiceAndGradientsAgreeWithTheReference) {
     for (const float temperature : {1.0f, 0.4f})
       for (const bool straight : {false, true}) {
         const GateNetwork n = network(form);
-        const AlignedVector<float> logits = logits_for(form), dc = drawn(4 * kCount, 1);
-        const auto gates = reference::soften_all<double>(wide<double>(logits), double{temperature}, straight, form);
+        const AlignedVector<float> logits = logits_for(form), dc = drawn(4 * kCount, 1, 2);
+        const auto gates = reference::soften_all<double>(in_double(logits), double{temperature}, straight, form);
         std::vector<double> ordered(dc.size());  // in the order of the parameters
         for (std::size_t i = 0; i < dc.size(); ++i)
           ordered[4 * static_cast<std::size_t>(n.evaluation_order()[i / 4]) + i % 4] = dc[i];
@@ -96,8 +83,8 @@ TEST(Parametrisation, ChoiceAndGradientsAgreeWithTheReference) {
 
 TEST(Parametrisation, TheReferencesGradientsAreThoseOfFiniteDifferences) {
   for (const Parametrisation form : kForms) {
-    std::vector<double> logits = wide<double>(logits_for(form));
-    const auto weights = wide<double>(drawn(4 * kCount, 1));
+    std::vector<double> logits = in_double(logits_for(form));
+    const auto weights = in_double(drawn(4 * kCount, 1, 2));
     const auto value = [&] {
       double sum = 0;
       const auto gates = reference::soften_all<double>(logits, 0.7, false, form);
@@ -125,7 +112,7 @@ TEST(Parametrisation, EntropyAndItsGradientsAgreeWithTheReference) {
   for (const Parametrisation form : kForms) {
     const AlignedVector<float> logits = logits_for(form);
     std::vector<double> want;
-    const double entropy = reference::entropy<double>(wide<double>(logits), form, &want);
+    const double entropy = reference::entropy<double>(in_double(logits), form, &want);
     for_each_target([&] {
       EXPECT_NEAR(mean_entropy(logits, form), entropy / kCount / std::numbers::ln2, 1e-6);
       AlignedVector<float> dlogits(logits.size(), 1.0f);
@@ -145,17 +132,13 @@ TEST(Parametrisation, TheSameBitsForAnyThreadCount) {
   const Oversubscribe many;
   for (const Parametrisation form : kForms) {
     const GateNetwork n = network(form);
-    const AlignedVector<float> logits = logits_for(form), dc = drawn(4 * kCount, 1);
+    const AlignedVector<float> logits = logits_for(form), dc = drawn(4 * kCount, 1, 2);
     AlignedVector<float> first;
     for (const int threads : kThreadCounts) {
       const ThreadPool pool(threads);
-      SoftGates soft(n);
-      soft.choose(logits, {.temperature = 0.8f, .gumbel_scale = 0.7f, .seed = 3, .step = 2}, pool);
-      AlignedVector<float> all(logits.size());
-      soft.backward(dc, all, pool);
-      const auto loss = static_cast<float>(entropy_loss(logits, 0.3f, all, pool, form));
-      all.insert(all.end(), soft.coefficients().begin(), soft.coefficients().end());
-      all.push_back(loss);
+      AlignedVector<float> all = noisy_choice(n, logits, dc, pool), slopes(logits.size());
+      all.push_back(static_cast<float>(entropy_loss(logits, 0.3f, slopes, pool, form)));
+      all.insert(all.end(), slopes.begin(), slopes.end());
       if (threads == 1) first = all;
       ASSERT_EQ(all, first) << threads;
     }

@@ -35,11 +35,19 @@ def gate_numbers(logits, form):
     return sum((entry > 0).astype(int) << (3 - place) for place, entry in enumerate(entries))
 
 
+def chosen(tensors, name, layer):
+    """The inputs a and b of all gates: of the candidates, where there are any, the one with the largest logit."""
+    if f"{name}.{layer}.wires" not in tensors:
+        return [tensors[f"wiring.{name}.{layer}.{side}"] for side in "ab"]
+    best = tensors[f"{name}.{layer}.wires"].argmax(axis=2)
+    return numpy.take_along_axis(tensors[f"wiring.{name}.{layer}.candidates"], best[:, :, None], axis=2)[:, :, 0].T
+
+
 def gates(tensors, form, name, layer, x, kernel=None):
     """x [inputs, ...] of 0 and 1 -> [gates, ...]."""
     logits = tensors[f"{name}.{layer}"] if kernel is None else tensors[f"{name}.{layer}"][kernel]
     gate = gate_numbers(logits, form).reshape((-1,) + (1,) * (x.ndim - 1))
-    a, b = (x[tensors[f"wiring.{name}.{layer}.{side}"]] for side in "ab")
+    a, b = (x[wires] for wires in chosen(tensors, name, layer))
     return gate >> (3 - 2 * a - b) & 1
 
 
@@ -60,7 +68,8 @@ def automaton_step(tensors, options, board):
         return refined_step(tensors, padded, height, width)
     form = options.get("option.parametrisation", "gates")
     channels, kernels = board.shape[0], int(options["option.kernels"])
-    depth = {name: sum(key.startswith(f"{name}.") for key in tensors) for name in ("perceive", "update")}
+    depth = {name: sum(key.startswith(f"wiring.{name}.") and key.endswith(".a") for key in tensors)
+             for name in ("perceive", "update")}
     update = [board[c] for c in range(channels)]
     for c in range(channels):
         patch = numpy.stack([padded[c, y:y + height, x:x + width] for y in range(3) for x in range(3)])
@@ -184,6 +193,7 @@ for name, task, channels, arguments in (
         ("refined", "checkerboard-small", 4, ["--epochs", 20, "--refine", 3000]),
         ("entries", "checkerboard-small", 4, ["--epochs", 1, "--refine", 0, "--parametrisation", "entries"]),
         ("walsh", "life", 1, ["--epochs", 1, "--refine", 0, "--seeds", 1, "--parametrisation", "walsh"]),
+        ("candidates", "life", 1, ["--epochs", 1, "--refine", 0, "--seeds", 1, "--candidates", 4]),
         ("refined-walsh", "checkerboard-small", 4, ["--epochs", 20, "--refine", 3000, "--parametrisation", "walsh"]),
         ("kept", "pattern", None, ["--epochs", 300, "--heal", *small])):
     run, model, mixed = folder / name, folder / f"{name}.safetensors", 0
@@ -193,7 +203,7 @@ for name, task, channels, arguments in (
         tensors, metadata = load(run / "model.safetensors")
         refined = "cell.gates" in tensors
         assert refined == (name in ("refined", "refined-walsh", "kept")), name
-        expected = 4 if "entries" in name or "walsh" in name else 3 if refined else 2
+        expected = 5 if name == "candidates" else 4 if "entries" in name or "walsh" in name else 3 if refined else 2
         assert metadata["format"] == f"espalier model {expected}", (name, metadata["format"])
         for key in tensors:
             if key.startswith(("perceive.", "update.")):

@@ -44,6 +44,13 @@ class CancelTest : public testing::Test {
                                                    {"gumbel-final", "1"},
                                                    {"entropy-weight-final", "0.2"},
                                                    {"loss-steps", "3"}}));
+    // Wires that are learned, hardened with their gates.
+    all.push_back(configure("checkerboard-small", {{"train-steps", "12"},
+                                                   {"eval-every", "5"},
+                                                   {"candidates", "3"},
+                                                   {"freeze-from", "0.2"},
+                                                   {"gumbel-final", "1"},
+                                                   {"entropy-weight-final", "0.2"}}));
     all.push_back(small_table(folder_));
     all.push_back(small_simplify());
     return all;

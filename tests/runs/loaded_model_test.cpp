@@ -85,6 +85,68 @@ TEST(LoadedModel, OneWithFourLogitsPerGateIsTheSameAfterItsFile) {
   }
 }
 
+// Older versions would leave the wires as they were drawn.
+TEST(LoadedModel, OneWithWiresThatWereLearnedIsTheSameAfterItsFile) {
+  ModelRun run = ModelRun::create(
+      configure("checkerboard-small",
+                {{"train-steps", "9"}, {"lr", "1"}, {"candidates", "3"}, {"start-wire-logit", "1"}, {"refine", "0"}}),
+      {});
+  ThreadPool pool(1);
+  run.train(pool);
+  const std::unique_ptr<Model> any = run.best_model();
+  const auto& model = dynamic_cast<const LatticeModel&>(*any);
+  EXPECT_EQ(model.parameters().num_parameters(), model.automaton().logits());
+  EXPECT_EQ(model.count_gates().raw, model.automaton().gates());
+  SafetensorsFile file = model_file(model);
+  EXPECT_EQ(file.meta("format"), "espalier model 5");
+  const TempFolder folder;
+  save_model(folder / "chosen.safetensors", model);
+  const auto again = load_model_as<LatticeModel>(folder / "chosen.safetensors");
+  EXPECT_EQ(again->raw_cell(), model.raw_cell());
+  EXPECT_EQ(again->parameters().hash(), model.parameters().hash());
+  EXPECT_EQ(again->automaton().update().layers(), model.automaton().update().layers());
+  EXPECT_EQ(again->automaton().options().candidates, 3);
+  const auto refined = model.refined(prove_cell(model).netlist());
+  EXPECT_EQ(model_file(*refined).meta("format"), "espalier model 5");
+  save_model(folder / "refined.safetensors", *refined);
+  for (const char* name : {"chosen.safetensors", "refined.safetensors"}) {
+    const auto next = configure("checkerboard-small", {{"from", folder / name}, {"train-steps", "1"}}).make_objective();
+    const std::unique_ptr<Model> start = next->snapshot(next->parameters().values(), {});
+    const auto& soft = dynamic_cast<const LatticeModel&>(*start);
+    EXPECT_EQ(soft.automaton().options().candidates, 3) << name;
+    EXPECT_EQ(verify(soft.raw_cell(), model.raw_cell()).verdict, VerifyReport::Verdict::kEqual) << name;
+  }
+  // What does not fit together is refused.
+  file.metadata.erase("seal");
+  const auto refused = [&](auto change) {
+    SafetensorsFile bad = file;
+    change(bad);
+    EXPECT_THROW(load_model(bad, "a file"), Error);
+  };
+  EXPECT_NO_THROW(load_model(file, "a file"));
+  refused([](auto& f) { f.metadata["option.candidates"] = "2"; });
+  refused([](auto& f) { f.metadata["option.candidates"] = "0"; });
+  refused([](auto& f) { f.metadata.erase("option.candidates"); });
+  refused([](auto& f) { f.tensors.erase("wiring.update.0.candidates"); });
+  refused([](auto& f) { f.tensors.erase("update.0.wires"); });
+  refused([](auto& f) { f.tensors["wiring.update.1.candidates"] = f.tensors["wiring.update.0.candidates"]; });
+}
+
+// A file of the time before there were candidates.
+TEST(LoadedModel, OneOfFormat2HasFixedWires) {
+  const auto model = loaded<LatticeModel>("fixed-wires");
+  const SafetensorsFile file = read_safetensors(old_file("fixed-wires") + "/model.safetensors");
+  EXPECT_EQ(file.meta("format"), "espalier model 2");
+  EXPECT_FALSE(file.metadata.contains("option.candidates"));
+  EXPECT_EQ(model->automaton().options().candidates, 1);
+  EXPECT_EQ(model->automaton().update().wires(), 0);
+  EXPECT_EQ(model_file(*model).meta("format"), "espalier model 2");
+  EXPECT_EQ(model->parameters().hash(), "a30c27343371df3761b4af39e723c792");
+  const auto stepper = make_stepper(*model, model->start(8, 8, 3), run_options(*model));
+  stepper->advance(20, ThreadPool(1));
+  EXPECT_EQ(stepper->figures().hash, "8852d80e1fcf195f5d3104efaa994dfb");
+}
+
 TEST(LoadedModel, AnAutomatonIsPutThroughItsTrials) {
   const std::vector<Trial> trials = run_trials(*loaded<LatticeModel>("life"));
   ASSERT_FALSE(trials.empty());

@@ -19,8 +19,11 @@ class AutomatonReference {
       : automaton_(automaton),
         options_(automaton.options()),
         temperature_(temperature),
-        gates_(soften_all(logits, temperature, straight, automaton.options().parametrisation)),
-        dc_(gates_.size() * 4, T{0}) {}
+        gates_(soften_all(logits.first(automaton.gate_logits()), temperature, straight,
+                          automaton.options().parametrisation)),
+        wires_(soften_wires(automaton.update(), logits.subspan(automaton.gate_logits()), temperature, straight)),
+        dc_(gates_.size() * 4, T{0}),
+        dweights_(wires_.size(), T{0}) {}
 
   // The states after 0..T steps; each [batch][C][H][W].
   void forward(const RolloutOptions& r, std::span<const T> initial, std::uint64_t fire_seed = 0,
@@ -81,7 +84,10 @@ class AutomatonReference {
       });
       dstate_ = std::move(dprevious);
     }
-    return soften_all_backward<T>(gates_, dc_, temperature_, options_.parametrisation);
+    std::vector<T> dlogits = soften_all_backward<T>(gates_, dc_, temperature_, options_.parametrisation);
+    const std::vector<T> dwires = soften_wires_backward<T>(automaton_.update(), wires_, dweights_, temperature_);
+    dlogits.insert(dlogits.end(), dwires.begin(), dwires.end());
+    return dlogits;
   }
 
   const std::vector<T>& state(int t) const { return states_[t]; }
@@ -142,7 +148,7 @@ class AutomatonReference {
           input[options_.update_row(c, o, k)] = act.perceive.back().back()[o];
       }
     }
-    act.update = network_forward(automaton_.update(), update_gates(), 0, std::move(input));
+    act.update = network_forward<T>(automaton_.update(), update_gates(), 0, std::move(input), wires_);
     return act;
   }
 
@@ -151,8 +157,8 @@ class AutomatonReference {
     const std::span<T> dc(dc_);
     std::vector<T> d(options_.channels);
     for (int c = 0; c < options_.channels; ++c) d[c] = dstate_[index(n, c, y, x)];
-    d = network_backward(automaton_.update(), update_gates(), 0, act.update, std::move(d),
-                         dc.subspan(4 * perceive_gates().size()));
+    d = network_backward<T>(automaton_.update(), update_gates(), 0, act.update, std::move(d),
+                            dc.subspan(4 * perceive_gates().size()), wires_, dweights_);
     for (int c = 0; c < options_.channels; ++c) {
       dgrid[index(n, c, y, x)] += d[c];
       for (int k = 0; k < options_.kernels; ++k) {
@@ -174,7 +180,8 @@ class AutomatonReference {
   RolloutOptions rollout_;
   Random fire_{0, Purpose::kFire};
   std::vector<SoftGate<T>> gates_;
-  std::vector<T> dc_, dstate_;
+  std::vector<SoftWire<T>> wires_;  // of the update network
+  std::vector<T> dc_, dweights_, dstate_;
   std::vector<std::vector<T>> states_, dlast_;  // [T+1], [loss steps]
 };
 

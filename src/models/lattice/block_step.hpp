@@ -31,7 +31,8 @@ class BlockStep {
  public:
   BlockStep(const Automaton& automaton, const Geometry& geometry);
 
-  // Coefficients and their gradients: [gates][4], those of perception first, each in evaluation order.
+  // Coefficients and their gradients: [gates][4], those of perception first, each in evaluation order, then those of
+  // wires.
   // next = step(grid) for the cells of a block.
   void forward(std::span<const float> coefficients, const Geometry::Block& cells, const float* grid, BlockScratch& s,
                float* next) const;

@@ -12,6 +12,8 @@ namespace espalier {
 namespace {
 
 constexpr double kFlopsPerGate = 27;  // of a gate and lane: 6 forward, 6 recomputed, 15 backward
+// Of a candidate and lane: 2 forward, 2 recomputed, 4 backward; the means that are made once more there do not count.
+constexpr double kFlopsPerWire = 8;
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -20,7 +22,7 @@ std::unique_ptr<LatticeObjective> objective_of(const RunConfig& config) {
 }
 
 struct StepWork {
-  double gates = 0, bytes = 0;
+  double gates = 0, flops = 0, bytes = 0;
 };
 
 StepWork step_work(const RunConfig& config) {
@@ -29,17 +31,18 @@ StepWork step_work(const RunConfig& config) {
   const double cells = static_cast<double>(r.batch) * r.height * r.width;
   // The grids of all steps are written once and read once; each weight, moment and gradient likewise.
   const double states = cells * objective->options().automaton.channels * (r.steps + 1.0);
-  const double weights = 16.0 * objective->automaton().gates();
+  const auto weights = static_cast<double>(objective->automaton().logits());
   // Cells that do not fire are only copied.
   const double fired = cells * r.fire_rate * r.steps;
-  return {fired * static_cast<double>(objective->automaton().gates_per_cell()), 8 * states + 32 * weights};
+  const double gates = fired * static_cast<double>(objective->automaton().gates_per_cell());
+  return {gates, kFlopsPerGate * gates + kFlopsPerWire * fired * objective->automaton().update().wires(),
+          8 * states + 32 * weights};
 }
 
 BenchCase step_case(const std::string& name, const std::string& task, const Settings& settings = {}) {
   const RunConfig config = configure(task, settings);
   const StepWork work = step_work(config);
-  return {
-      name, "gates/s", work.gates, kFlopsPerGate * work.gates, work.bytes, [config] { return training_body(config); }};
+  return {name, "gates/s", work.gates, work.flops, work.bytes, [config] { return training_body(config); }};
 }
 
 // The same automaton on a grid small enough for the plain code.
@@ -114,6 +117,11 @@ void add_lattice_bench(BenchList& cases) {
     step.prepare_reference = step_reference(task, reference);
     cases.push_back(std::move(step));
   }
+  BenchCase choosing = step_case("lattice/checkerboard-candidates", "checkerboard", {{"candidates", "4"}});
+  Settings small = entries[0].reference;
+  small.emplace_back("candidates", "4");
+  choosing.prepare_reference = step_reference("checkerboard", small);
+  cases.push_back(std::move(choosing));
   BenchCase over_plain = step_case("lattice/checkerboard-over-plain", "checkerboard");
   over_plain.prepare_reference = plain_lanes;
   cases.push_back(std::move(over_plain));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/json.hpp"
 #include "espalier/error.hpp"
@@ -16,13 +17,17 @@
 namespace espalier {
 namespace {
 
-constexpr const char *kOption = "option.", *kParametrisation = "parametrisation";
+constexpr const char* kOption = "option.";
+constexpr std::array<std::string_view, 2> kNewerOptions{"parametrisation", "candidates"};  // files may be without
+
+constexpr const char* kCandidates = ".candidates";
 
 std::vector<Wiring> read_wiring(const SafetensorsFile& file, const char* part, std::size_t layers, int inputs) {
   std::vector<Wiring> wirings;
   for (std::size_t l = 0; l < layers; ++l) {
     const std::string name = fmt::format("wiring.{}.{}", part, l);
     wirings.push_back({inputs, file.ints(name + ".a"), file.ints(name + ".b")});
+    if (file.tensors.contains(name + kCandidates)) wirings.back().candidates = file.ints(name + kCandidates);
     inputs = wirings.back().outputs();
   }
   return wirings;
@@ -45,7 +50,8 @@ Stored read_options(const SafetensorsFile& file) {
   Stored stored;
   Fields fields = stored_fields(stored.automaton, stored.rollout);
   for (Field& field : fields.list())
-    if (field.name() != kParametrisation || file.metadata.contains(kOption + field.name()))  // before format 4: sixteen
+    if (std::ranges::find(kNewerOptions, field.name()) == kNewerOptions.end() ||
+        file.metadata.contains(kOption + field.name()))
       field.set_text(file.meta(kOption + field.name()));
   stored.seed = std::strtoull(file.meta("seed").c_str(), nullptr, 10);
   stored.goal = LatticeGoal::load(file);
@@ -172,6 +178,9 @@ void LatticeModel::describe(SafetensorsFile& file) const {
     const std::vector<std::size_t> shape{static_cast<std::size_t>(w.outputs())};
     file.add(name + ".a", shape, std::span<const std::int32_t>(w.a));
     file.add(name + ".b", shape, std::span<const std::int32_t>(w.b));
+    if (!w.candidates.empty())
+      file.add(name + kCandidates, {shape[0], 2, static_cast<std::size_t>(w.choices())},
+               std::span<const std::int32_t>(w.candidates));
   };
   for (std::size_t l = 0; l < automaton_.perceive().layers().size(); ++l)
     add(fmt::format("wiring.perceive.{}", l), automaton_.perceive().layers()[l]);
@@ -212,7 +221,8 @@ BoardState LatticeModel::start(int height, int width, std::uint64_t seed, RowRan
 }
 
 GateCounts LatticeModel::count_gates() const {
-  return espalier::count_gates(parameters_.values(), automaton_.options().parametrisation);
+  return espalier::count_gates(parameters_.values().first(automaton_.gate_logits()),
+                               automaton_.options().parametrisation);
 }
 
 int LatticeModel::channels() const { return cell_ ? cell_channels(*cell_) : automaton_.options().channels; }

@@ -37,17 +37,44 @@ float gap(std::span<const float> l, Parametrisation parametrisation) {
   return *top - second;
 }
 
-// Hardens the most decided gates until `count` of all are: their logits become those of one gate alone.
-void freeze_gates(std::span<float> logits, Parametrisation parametrisation, std::size_t count) {
+// The logits of both pins of every gate of the update layers, where they choose among candidates.
+using GatePins = std::array<std::span<float>, 2>;
+
+std::vector<GatePins> pins_of(const GateNetwork& update, std::span<float> wires) {
+  std::vector<GatePins> pins;
+  for (const Wiring& w : update.layers())
+    for (int g = 0; g < w.outputs(); ++g) {
+      const std::size_t each = w.candidates.empty() ? 0 : static_cast<std::size_t>(w.choices());
+      pins.push_back({wires.first(each), wires.subspan(each, each)});
+      wires = wires.subspan(2 * each);
+    }
+  return pins;
+}
+
+// Hardens the most decided gates until `count` of all are: their logits become those of one gate alone, and those of
+// its wires those of one candidate. A gate is as decided as the least decided of what it is and what it reads.
+void freeze_gates(const Automaton& automaton, std::span<float> all, std::size_t count) {
   struct Candidate {
     float gap;
     std::size_t at;
   };
+  const Parametrisation parametrisation = automaton.options().parametrisation;
   const auto each = static_cast<std::size_t>(logits_of(parametrisation));
+  const std::span<float> logits = all.first(automaton.gate_logits());
+  const std::vector<GatePins> pins = pins_of(automaton.update(), all.subspan(logits.size()));
+  const auto pins_at = [&](std::size_t at) -> GatePins {
+    const auto before = static_cast<std::size_t>(automaton.perceive().gates());
+    return at / each < before ? GatePins() : pins[at / each - before];
+  };
   std::vector<Candidate> soft;
   std::size_t hard = 0;
   for (std::size_t at = 0; at < logits.size(); at += each) {
-    const float g = gap(logits.subspan(at, each), parametrisation);
+    const std::span<float> own = logits.subspan(at, each);
+    float g = gap(own, parametrisation);
+    const auto [a, b] = pins_at(at);
+    const Gate gate = likeliest_gate(own, parametrisation);
+    if (!a.empty() && reads_a(gate)) g = std::min(g, gap(a, Parametrisation::kGates));
+    if (!b.empty() && reads_b(gate)) g = std::min(g, gap(b, Parametrisation::kGates));
     if (g > kHardGap)
       ++hard;
     else
@@ -62,6 +89,12 @@ void freeze_gates(std::span<float> logits, Parametrisation parametrisation, std:
   for (std::size_t i = 0; i < more; ++i) {
     const std::span<float> l = logits.subspan(soft[i].at, each);
     set_gate(l, likeliest_gate(l, parametrisation), kHardLogit, parametrisation);
+    for (const std::span<float> pin : pins_at(soft[i].at)) {
+      if (pin.empty()) continue;
+      const auto chosen = std::ranges::max_element(pin) - pin.begin();
+      std::ranges::fill(pin, 0.0f);
+      pin[static_cast<std::size_t>(chosen)] = kHardLogit;
+    }
   }
 }
 
@@ -70,6 +103,8 @@ void freeze_gates(std::span<float> logits, Parametrisation parametrisation, std:
 Fields fields_of(LatticeRecipe& r) {
   Fields f;
   f.add("start-logit", r.start_logit, "logit of gate A at the start; all others are 0", -100, 100);
+  f.add("start-wire-logit", r.start_wire_logit, "logit of the first candidate of a wire at the start; all others are 0",
+        -100, 100);
   f.add("temperature", r.temperature, "softmax temperature at the start", 1e-3, 1e3);
   f.add("temperature-final", r.temperature_final, "softmax temperature at the end", 1e-3, 1e3);
   f.add("gumbel", r.gumbel, "scale of Gumbel noise on the logits at the start", 0, 100);
@@ -80,7 +115,8 @@ Fields fields_of(LatticeRecipe& r) {
   f.add("freeze-from", r.freeze_from, "progress (0 to 1) from which gates are hardened one after the other", 0, 1);
   f.add("freeze-to", r.freeze_to, "progress by which all gates are hardened", 0, 1);
   f.add("freeze-loss", r.freeze_loss, "harden gates only while the training loss is below this", 0, 1e30);
-  f.add("entropy-weight", r.entropy, "weight of the entropies of all gates, in nats, in the loss at the start", 0, 1e3);
+  f.add("entropy-weight", r.entropy,
+        "weight of the entropies of all gates and wires, in nats, in the loss at the start", 0, 1e3);
   f.add("entropy-weight-final", r.entropy_final, "weight of the entropies at the end", 0, 1e3);
   f.add("entropy-from", r.entropy_from, "progress (0 to 1) from which the weight moves to that at the end", 0, 1);
   f.add("loss-steps", r.loss_steps, "last steps of a rollout whose mean is the loss", 1, 1e5);
@@ -113,7 +149,8 @@ LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, con
   if (!from) return {options, Automaton(options.automaton, seed), {}};
   const auto trained = from->parameters().values();
   if (!from->is_refined()) return {options, from->automaton(), {trained.begin(), trained.end()}};
-  SoftCell soft = soften_cell(from->quick_cell(), options.automaton, options.recipe.start_logit, seed);
+  SoftCell soft = soften_cell(from->quick_cell(), options.automaton, options.recipe.start_logit,
+                              options.recipe.start_wire_logit, seed);
   options.automaton = soft.automaton.options();
   return {options, std::move(soft.automaton), std::move(soft.logits)};
 }
@@ -129,7 +166,7 @@ LatticeObjective::LatticeObjective(Start start, std::shared_ptr<const LatticeGoa
       data_(goal_->data(options_.rollout, options_.automaton.channels, seed)),
       automaton_(std::move(start.automaton)),
       rollout_(automaton_, options_.rollout) {
-  automaton_.add_parameters(parameters_, options_.recipe.start_logit);
+  automaton_.add_parameters(parameters_, options_.recipe.start_logit, options_.recipe.start_wire_logit);
   if (!start.logits.empty()) std::ranges::copy(start.logits, parameters_.values().begin());
   const RolloutOptions& r = options_.rollout;
   const std::size_t cells = static_cast<std::size_t>(r.batch) * r.height * r.width;
@@ -142,8 +179,7 @@ void LatticeObjective::begin_step(std::uint64_t step, double progress, double la
   const LatticeRecipe& r = options_.recipe;
   if (progress >= r.freeze_from && last_loss < r.freeze_loss) {
     const double share = std::min(1.0, (progress - r.freeze_from) / std::max(1e-9f, r.freeze_to - r.freeze_from));
-    freeze_gates(parameters_.values(), options_.automaton.parametrisation,
-                 static_cast<std::size_t>(share * automaton_.gates()));
+    freeze_gates(automaton_, parameters_.values(), static_cast<std::size_t>(share * automaton_.gates()));
   }
   choice_.temperature = r.temperature * std::pow(r.temperature_final / r.temperature, static_cast<float>(progress));
   const auto course = [&](float from, float start, float end) {
@@ -174,9 +210,14 @@ double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool,
   rollout_.backward(pool);
   double loss = rollout_.end_loss(pool);
   rollout_.add_gradients(parameters_.gradients(), pool);
-  if (entropy_weight_ > 0)
-    loss += entropy_loss(parameters_.values(), entropy_weight_, parameters_.gradients(), pool,
+  if (entropy_weight_ > 0) {
+    const std::size_t gates = automaton_.gate_logits();
+    const std::span<float> gradients = parameters_.gradients();
+    loss += entropy_loss(parameters_.values().first(gates), entropy_weight_, gradients.first(gates), pool,
                          options_.automaton.parametrisation);
+    loss += wire_entropy_loss(automaton_.update(), parameters_.values().subspan(gates), entropy_weight_,
+                              gradients.subspan(gates));
+  }
   book(phases.backward);
   return loss;
 }
@@ -186,7 +227,8 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
   std::span<const float> logits = parameters_.values();
   AlignedVector<float> noisy;
   if (choice_.gumbel_scale > 0) {
-    add_gumbel_noise(logits, choice_, noisy, pool, options_.automaton.parametrisation);
+    add_gumbel_noise(logits, choice_, noisy, pool, options_.automaton.parametrisation,
+                     static_cast<std::size_t>(automaton_.update().wires()));
     logits = {noisy.data(), logits.size()};
   }
   reference::AutomatonReference<float> r(automaton_, logits, choice_.temperature, choice_.straight);
@@ -197,9 +239,13 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
   for (std::size_t i = 0; i < gradients.size(); ++i) parameters_.gradients()[i] += gradients[i];
   if (entropy_weight_ > 0) {
     // In double: little would be left of log p where p is nearly 1.
-    std::vector<double> slopes;
-    const std::vector<double> weights(parameters_.values().begin(), parameters_.values().end());
-    loss += entropy_weight_ * reference::entropy<double>(weights, options_.automaton.parametrisation, &slopes);
+    std::vector<double> slopes, wire_slopes;
+    const std::vector<double> all(parameters_.values().begin(), parameters_.values().end());
+    const std::span<const double> gates = std::span(all).first(automaton_.gate_logits());
+    loss += entropy_weight_ * reference::entropy<double>(gates, options_.automaton.parametrisation, &slopes);
+    loss += entropy_weight_ *
+            reference::wire_entropy<double>(automaton_.update(), std::span(all).subspan(gates.size()), &wire_slopes);
+    slopes.insert(slopes.end(), wire_slopes.begin(), wire_slopes.end());
     for (std::size_t i = 0; i < slopes.size(); ++i)
       parameters_.gradients()[i] += static_cast<float>(entropy_weight_ * slopes[i]);
   }
@@ -232,10 +278,13 @@ Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
   if (result.solved && options_.trials && !goal_->demands().empty())
     judge_trials(result, LatticeModel(automaton_, options_.rollout, goal_, parameters_.values(), seed_), pool);
   const Parametrisation form = options_.automaton.parametrisation;
-  const GateCounts counts = count_gates(parameters_.values(), form);
+  const std::span<const float> gates = parameters_.values().first(automaton_.gate_logits());
+  const std::span<const float> wires = parameters_.values().subspan(gates.size());
+  const GateCounts counts = count_gates(gates, form);
   result.extra = {{"active_gates", static_cast<double>(counts.active)},
                   {"live_gates", static_cast<double>(live_gates(cell))},
-                  {"gate_entropy", mean_entropy(parameters_.values(), form)}};
+                  {"gate_entropy", mean_entropy(gates, form)}};
+  if (!wires.empty()) result.extra.emplace_back("wire_entropy", mean_wire_entropy(automaton_.update(), wires));
   return result;
 }
 

@@ -12,20 +12,21 @@ namespace espalier {
 
 // How soft gates are trained so that the hard ones work; see docs/experiments.md for what each does.
 struct LatticeRecipe {
-  float start_logit = 10;       // of gate A at the start
-  float temperature = 1;        // of the softmax at the start ...
-  float temperature_final = 1;  // ... and at the end (geometric course)
-  float gumbel = 0;             // scale of Gumbel noise on the logits ...
-  float gumbel_final = 0;       // ... and at the end ...
-  float gumbel_from = 0;        // ... rising or falling linearly from this progress (0 to 1) on
-  float straight_from = 1;      // progress from which the likeliest gates alone compute, straight through; 1 = never
-  float freeze_from = 1;        // progress from which gates are hardened one after the other; 1 = never
-  float freeze_to = 1;          // progress by which all are
-  float freeze_loss = 1e30f;    // gates are hardened only while the loss is below this
-  float entropy = 0;            // weight of the gates' entropies in the loss at the start ...
-  float entropy_final = 0;      // ... and at the end ...
-  float entropy_from = 0;       // ... moving linearly from this progress (0 to 1) on
-  int loss_steps = 1;           // the last states of a rollout that the loss is the mean of
+  float start_logit = 10;                    // of gate A at the start
+  float start_wire_logit = kStartWireLogit;  // of the first candidate of a wire
+  float temperature = 1;                     // of the softmax at the start ...
+  float temperature_final = 1;               // ... and at the end (geometric course)
+  float gumbel = 0;                          // scale of Gumbel noise on the logits ...
+  float gumbel_final = 0;                    // ... and at the end ...
+  float gumbel_from = 0;                     // ... rising or falling linearly from this progress (0 to 1) on
+  float straight_from = 1;    // progress from which the likeliest gates alone compute, straight through; 1 = never
+  float freeze_from = 1;      // progress from which gates are hardened one after the other; 1 = never
+  float freeze_to = 1;        // progress by which all are
+  float freeze_loss = 1e30f;  // gates are hardened only while the loss is below this
+  float entropy = 0;          // weight of the gates' entropies in the loss at the start ...
+  float entropy_final = 0;    // ... and at the end ...
+  float entropy_from = 0;     // ... moving linearly from this progress (0 to 1) on
+  int loss_steps = 1;         // the last states of a rollout that the loss is the mean of
 };
 Fields fields_of(LatticeRecipe& recipe);
 

@@ -15,7 +15,8 @@
 namespace espalier {
 namespace {
 
-constexpr std::uint32_t kUpdateStep = 1000;  // wiring streams: perceive layers from 0, update layers from here
+// Wiring streams: perceive layers from 0, update layers from here; soften_cell.cpp has some from 2000.
+constexpr std::uint32_t kUpdateStep = 1000, kCandidateStep = 4000;
 constexpr int kMaxChannels = 4096, kMaxKernels = 4096, kMaxWidth = 1'000'000;
 constexpr std::size_t kMaxLayers = 1000;
 constexpr std::int64_t kMaxGates = 1 << 26;
@@ -40,6 +41,8 @@ const AutomatonOptions& checked(const AutomatonOptions& o) {
   if (o.update.empty() || o.update.back() != o.channels)
     fail("automaton", fmt::format("update layers [{}]", fmt::join(o.update, ",")),
          fmt::format("a last layer of {} gates, one for each channel", o.channels));
+  if (o.candidates < 1 || o.candidates > kMaxCandidates)
+    fail("automaton", fmt::format("{} candidates", o.candidates), fmt::format("1 to {}", kMaxCandidates));
   for (const auto* layers : {&o.perceive, &o.update}) {
     if (layers->size() > kMaxLayers)
       fail("automaton", fmt::format("{} layers", layers->size()), fmt::format("at most {}", kMaxLayers));
@@ -52,6 +55,15 @@ const AutomatonOptions& checked(const AutomatonOptions& o) {
     if (gates > kMaxGates)
       fail("automaton", fmt::format("{} gates and rows", gates), fmt::format("at most {}", kMaxGates));
   }
+  std::int64_t pins = 0, most = o.update_inputs();  // that a layer can choose from
+  for (const int width : o.update) pins += 2 * std::int64_t{width};
+  for (std::size_t l = 0; l + 1 < o.update.size(); ++l) most = std::max(most, std::int64_t{o.update[l]});
+  if (o.candidates > most)
+    fail("automaton", fmt::format("{} candidates", o.candidates),
+         fmt::format("at most {}, the inputs of its widest layer", most));
+  if (o.candidates > 1 && pins * o.candidates > kMaxNetworkWires)
+    fail("automaton", fmt::format("{} candidates for each of {} inputs of gates", o.candidates, pins),
+         fmt::format("at most {} in all", kMaxNetworkWires));
   return o;
 }
 
@@ -64,6 +76,19 @@ void check_widths(const char* part, const std::vector<Wiring>& layers, int input
            fmt::format("{} -> {}", inputs, widths[l]));
     inputs = widths[l];
   }
+}
+
+// As the options say, but no layer has more candidates than inputs.
+int candidates_of(const AutomatonOptions& o, int inputs) { return std::min(o.candidates, inputs); }
+
+void check_candidates(const AutomatonOptions& o, const std::vector<Wiring>& perceive,
+                      const std::vector<Wiring>& update) {
+  for (const Wiring& w : perceive)
+    if (!w.candidates.empty()) fail("automaton", "candidates in a perceive layer", "fixed wires there");
+  for (std::size_t l = 0; l < update.size(); ++l)
+    if (update[l].choices() != candidates_of(o, update[l].inputs))
+      fail("automaton", fmt::format("{} candidates in update layer {}", update[l].choices(), l),
+           fmt::format("{}", candidates_of(o, update[l].inputs)));
 }
 
 // The kernels count on it: a leaf for each neighbour, its other input the centre.
@@ -93,15 +118,25 @@ std::vector<Wiring> draw_update(const AutomatonOptions& o, std::uint64_t seed) {
   return layers;
 }
 
+std::vector<Wiring> draw_candidates(const AutomatonOptions& o, std::vector<Wiring> layers, std::uint64_t seed) {
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const int count = candidates_of(o, layers[l].inputs);
+    layers[l] = with_candidates(std::move(layers[l]), count,
+                                Random(seed, Purpose::kWiring, kCandidateStep + static_cast<std::uint32_t>(l)));
+  }
+  return layers;
+}
+
 // All gates of a cell in order, as values that add(gate, a, b) makes of input(position, channel); returns the outputs'.
 template <class Value, class Input, class Add>
 std::vector<Value> append_cell(const Automaton& automaton, std::span<const float> logits, Input input, Add add) {
   const AutomatonOptions& o = automaton.options();
-  const auto expected = static_cast<std::size_t>(automaton.logits());
+  const std::size_t expected = automaton.logits();
   if (logits.size() != expected)
     fail("harden", fmt::format("{} logits", logits.size()), fmt::format("{}, those of the automaton", expected));
   if (!all_finite(logits)) fail("harden", "a logit that is not finite", "trained logits");
-  const std::vector<Gate> all = likeliest_gates(logits, o.parametrisation);
+  const std::vector<Gate> all = likeliest_gates(logits.first(automaton.gate_logits()), o.parametrisation);
+  const std::vector<Wiring> wires = likeliest_wiring(automaton.update(), logits.subspan(automaton.gate_logits()));
   const std::span<const Gate> perceive = std::span(all).first(static_cast<std::size_t>(automaton.perceive().gates()));
   const std::span<const Gate> update = std::span(all).subspan(perceive.size());
   std::vector<Value> features(static_cast<std::size_t>(o.update_inputs()));
@@ -110,11 +145,12 @@ std::vector<Value> append_cell(const Automaton& automaton, std::span<const float
     for (int p = 0; p < kPatch; ++p) patch.push_back(input(p, c));
     features[c] = patch[4];
     for (int k = 0; k < o.kernels; ++k) {
-      const std::vector<Value> seen = append_gates(automaton.perceive(), perceive, k, patch, add);
+      const std::vector<Value> seen =
+          append_gates(automaton.perceive(), perceive, std::span(automaton.perceive().layers()), k, patch, add);
       for (int out = 0; out < o.perceive_outputs(); ++out) features[o.update_row(c, out, k)] = seen[out];
     }
   }
-  return append_gates(automaton.update(), update, 0, std::move(features), add);
+  return append_gates(automaton.update(), update, std::span(wires), 0, std::move(features), add);
 }
 
 }  // namespace
@@ -164,6 +200,8 @@ Fields fields_of(AutomatonOptions& o) {
   f.add("parametrisation", o.parametrisation,
         "what is trained of a gate: a softmax over all gates, or four numbers for its truth table",
         {"gates", "entries", "walsh"});
+  f.add("candidates", o.candidates, "inputs that each wire of an update gate is learned from; 1 = fixed wires", 1,
+        kMaxCandidates);
   return f;
 }
 
@@ -176,7 +214,7 @@ Wiring moore_wiring(const Random& random) {
 Automaton::Automaton(const AutomatonOptions& options, std::uint64_t seed)
     : options_(checked(options)),
       perceive_("perceive", draw_perceive(options, seed), options.kernels, options.parametrisation),
-      update_("update", draw_update(options, seed), options.parametrisation) {}
+      update_("update", draw_candidates(options, draw_update(options, seed), seed), options.parametrisation) {}
 
 Automaton::Automaton(const AutomatonOptions& options, std::vector<Wiring> perceive, std::vector<Wiring> update)
     : options_(checked(options)),
@@ -185,11 +223,17 @@ Automaton::Automaton(const AutomatonOptions& options, std::vector<Wiring> percei
   check_widths("perceive", perceive_.layers(), kPatch, options.perceive);
   check_leaves(perceive_.layers().front());
   check_widths("update", update_.layers(), options.update_inputs(), options.update);
+  check_candidates(options, perceive_.layers(), update_.layers());
 }
 
-void Automaton::add_parameters(Parameters& parameters, float start_logit) const {
+std::vector<Wiring> Automaton::with_candidates(const AutomatonOptions& options, std::vector<Wiring> update,
+                                               std::uint64_t seed) {
+  return draw_candidates(options, std::move(update), seed);
+}
+
+void Automaton::add_parameters(Parameters& parameters, float start_logit, float start_wire_logit) const {
   perceive_.add_parameters(parameters, start_logit);
-  update_.add_parameters(parameters, start_logit);
+  update_.add_parameters(parameters, start_logit, start_wire_logit);
 }
 
 Netlist harden(const Automaton& automaton, std::span<const float> logits) {

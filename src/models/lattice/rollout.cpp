@@ -76,15 +76,16 @@ struct Rollout::State {
         geometry(o.batch, o.height, o.width, automaton.options().boundary),
         step(automaton, geometry),
         gates(automaton.perceive(), automaton.update()),
-        chunk_ns(0.15 * static_cast<double>(automaton.gates_per_cell()) * kBlockCells * geometry.blocks_per_chunk()),
+        chunk_ns((0.15 * static_cast<double>(automaton.gates_per_cell()) + 0.05 * automaton.update().wires()) *
+                 kBlockCells * geometry.blocks_per_chunk()),
         wavefront(chunk_neighbours(geometry, o.fire_rate < 1)),
-        slots(wavefront.chunks(), static_cast<std::size_t>(automaton.gates()) * 4),
+        slots(wavefront.chunks(), gates.coefficients().size()),
         scratch([automaton] { return std::make_unique<BlockScratch>(automaton); }) {
     states.resize(state_size() * (static_cast<std::size_t>(o.steps) + 1));
     if (o.fire_rate < 1) firing.emplace(geometry, o.steps);
     dlast.resize(state_size());
     for (auto& planes : dpatch) planes.resize(9 * state_size());
-    dc.resize(static_cast<std::size_t>(automaton.gates()) * 4);
+    dc.resize(gates.coefficients().size());
   }
 
   // Whole groups of samples over the ranks of the pool: what a sample does concerns no other.
@@ -135,7 +136,7 @@ struct Rollout::State {
   std::optional<Firing> firing;    // none when synchronous
   AlignedVector<float> dlast;      // [loss steps][C][plane]: gradients of the last states, the very last first
   AlignedVector<float> dpatch[2];  // [9][C][plane], of this step and the one after
-  AlignedVector<float> dc;         // [gates][4]
+  AlignedVector<float> dc;         // of all coefficients: [gates][4], and of wires
   Wavefront wavefront;
   GradientSlots slots;       // one per chunk
   GradientSlots::Own own{};  // this rank's chunks, and their samples

@@ -85,7 +85,8 @@ class Kernels {
 
 }  // namespace
 
-SoftCell soften_cell(const Netlist& hard, const AutomatonOptions& shape, float logit, std::uint64_t seed) {
+SoftCell soften_cell(const Netlist& hard, const AutomatonOptions& shape, float logit, float wire_logit,
+                     std::uint64_t seed) {
   const Netlist cell = clean(hard);
   const int C = cell_channels(cell);
   AutomatonOptions options = shape;
@@ -167,8 +168,11 @@ SoftCell soften_cell(const Netlist& hard, const AutomatonOptions& shape, float l
     placed.push_back(std::move(gates));
   }
 
+  update = Automaton::with_candidates(options, std::move(update), seed);
   SoftCell soft{Automaton(options, perceive, std::move(update)), {}};
-  soft.logits.resize(static_cast<std::size_t>(soft.automaton.logits()));
+  Parameters start;
+  soft.automaton.add_parameters(start, logit, wire_logit);
+  soft.logits.assign(start.values().begin(), start.values().end());
   const auto each = static_cast<std::size_t>(logits_of(options.parametrisation));
   const auto set = [&](std::int32_t number, Gate gate) {
     set_gate(std::span(soft.logits).subspan(static_cast<std::size_t>(number) * each, each), gate, logit,
