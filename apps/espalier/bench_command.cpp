@@ -72,24 +72,21 @@ Json to_json(const BenchReport& report) {
   for (const auto& [threads, limits] : report.limits)
     j["limits"].push_back(
         {{"threads", threads}, {"flops_per_second", limits.flops}, {"memory_bytes_per_second", limits.bytes}});
-  for (const BenchRow& r : report.rows) {
-    Json row = {{"case", r.name},
-                {"unit", r.unit},
-                {"threads", r.threads},
-                {"samples", r.samples},
-                {"median_seconds", r.median_seconds},
-                {"best_seconds", r.best_seconds},
-                {"throughput", r.throughput},
-                {"ratio_to_one_thread", r.ratio_to_one},
-                {"ratio_to_reference", nullptr},
-                {"fraction_of_limit", nullptr},
-                {"peak_mb", r.peak_mb},
-                {"hash", r.hash},
-                {"hash_equal", r.hash_equal}};
-    if (r.ratio_to_reference > 0) row["ratio_to_reference"] = r.ratio_to_reference;
-    if (r.fraction_of_limit > 0) row["fraction_of_limit"] = r.fraction_of_limit;
-    j["cases"].push_back(std::move(row));
-  }
+  const auto or_null = [](double value) { return value > 0 ? Json(value) : Json(); };
+  for (const BenchRow& r : report.rows)
+    j["cases"].push_back({{"case", r.name},
+                          {"unit", r.unit},
+                          {"threads", r.threads},
+                          {"samples", r.samples},
+                          {"median_seconds", r.median_seconds},
+                          {"best_seconds", r.best_seconds},
+                          {"throughput", r.throughput},
+                          {"ratio_to_one_thread", r.ratio_to_one},
+                          {"ratio_to_reference", or_null(r.ratio_to_reference)},
+                          {"fraction_of_limit", or_null(r.fraction_of_limit)},
+                          {"peak_mb", r.peak_mb},
+                          {"hash", r.hash},
+                          {"hash_equal", r.hash_equal}});
   return j;
 }
 
@@ -142,14 +139,12 @@ Command bench_command() {
   add_rank_timeout(o, f->rank_timeout);
   add_json(o, f->json);
   o.add("quiet", f->quiet, "do not name the cases as they run");
-  command.keeps = f;
   command.over_ranks = true;
-  command.run = [f] {
-    if (program_ranks()) program_ranks()->set_patience(f->rank_timeout);
-    f->options.threads = parse_threads(f->threads);
-    return run(*f);
-  };
-  return command;
+  return std::move(command).with(f, [](BenchFlags& f) {
+    if (program_ranks()) program_ranks()->set_patience(f.rank_timeout);
+    f.options.threads = parse_threads(f.threads);
+    return run(f);
+  });
 }
 
 }  // namespace espalier::app

@@ -5,11 +5,18 @@
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
-#include "circuit_files.hpp"
 #include "commands.hpp"
 #include "espalier/lattice_model.hpp"
 #include "output.hpp"
 #include "synth/lut_map.hpp"
+
+namespace espalier {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SimplifyStep, pass, gates, active, depth)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SweepReport, merged, by_table, by_sat, refuted, undecided)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AbcReport, runs, kept, failed)
+
+}  // namespace espalier
 
 namespace espalier::app {
 namespace {
@@ -124,25 +131,17 @@ void print_text(const Options& options, const Counted& counted) {
 
 void print_as_json(const Options& options, const Counted& counted) {
   const auto& [as, raw, small, report, proof, across, later, seconds] = counted;
-  Json passes = Json::array(), outputs = Json::array();
-  for (const SimplifyStep& step : report.steps)
-    passes.push_back({{"pass", step.pass}, {"gates", step.gates}, {"active", step.active}, {"depth", step.depth}});
+  Json outputs = Json::array();
   for (const NetlistOutput& output : small.outputs)
     outputs.push_back({{"name", output.name}, {"from", output_kind(small, output)}});
-  const SweepReport& s = report.sweep;
   Json j = {{"file", options.path},
             {"as", as},
             {"raw", counts_json(raw)},
             {"simplified", counts_json(small)},
-            {"passes", passes},
+            {"passes", report.steps},
             {"used_inputs", used_inputs(small)},
             {"outputs", outputs},
-            {"sweep",
-             {{"merged", s.merged},
-              {"by_table", s.by_table},
-              {"by_sat", s.by_sat},
-              {"refuted", s.refuted},
-              {"undecided", s.undecided}}},
+            {"sweep", report.sweep},
             {"equal", proof.verdict == VerifyReport::Verdict::kEqual},
             {"proof", describe(proof, raw)},
             {"seconds", seconds}};
@@ -156,8 +155,7 @@ void print_as_json(const Options& options, const Counted& counted) {
   if (later) j["from_second_step"] = channels_json(*later);
   if (options.lut) j["lut"] = luts_json(small, options.lut);
   if (options.lut && across) j["across_steps"]["lut"] = luts_json(across->cell, options.lut);
-  if (options.simplify.with_abc)
-    j["abc"] = {{"runs", report.abc.runs}, {"kept", report.abc.kept}, {"failed", report.abc.failed}};
+  if (options.simplify.with_abc) j["abc"] = report.abc;
   print_json(j);
 }
 
@@ -176,31 +174,29 @@ Command circuit_command() {
   command.footer =
       "Exit code 0: simplified and proved, 1: an error, 3: no proof within a minute and 2 ms a gate.\n"
       "Example: espalier circuit runs/life-1 --lut 6";
-  command.keeps = f;
-  command.run = [f] {
-    const LoadedCircuit loaded = load_circuit(f->path);
+  return std::move(command).with(f, [](Options& f) {
+    const LoadedCircuit loaded = load_circuit(f.path);
     const Netlist& raw = loaded.netlist;
-    const ThreadPool pool(f->threads);
-    f->simplify.pool = &pool;
-    if (f->lut == 1) throw UsageError("--lut", "got 1, expected 2 to 6");
-    if (f->from_start && !loaded.model) throw UsageError("--from-start", "got a netlist, expected a model with a task");
+    const ThreadPool pool(f.threads);
+    f.simplify.pool = &pool;
+    if (f.lut == 1) throw UsageError("--lut", "got 1, expected 2 to 6");
+    if (f.from_start && !loaded.model) throw UsageError("--from-start", "got a netlist, expected a model with a task");
     Counted counted{loaded.model ? "as trained" : "as given", raw};
     const double start = seconds_now();
-    counted.small = simplify(raw, f->simplify, &counted.report);
+    counted.small = simplify(raw, f.simplify, &counted.report);
     counted.seconds = seconds_now() - start;
     VerifyOptions limits;
     limits.seconds = 60 + static_cast<double>(raw.gates.size()) / 500;
     counted.proof = verify_simplified(raw, counted.small, counted.report, limits);
     if (loaded.model) {
-      counted.across = across_steps(*loaded.model, counted.small, f->from_start);
-      if (!f->from_start) counted.later = after_first_step(*loaded.model, counted.small);
+      counted.across = across_steps(*loaded.model, counted.small, f.from_start);
+      if (!f.from_start) counted.later = after_first_step(*loaded.model, counted.small);
     }
-    (f->json ? print_as_json : print_text)(*f, counted);
+    (f.json ? print_as_json : print_text)(f, counted);
     using Verdict = VerifyReport::Verdict;
     if (counted.proof.verdict == Verdict::kEqual) return abc_exit_code(counted.report.abc);
     return static_cast<int>(counted.proof.verdict == Verdict::kDifferent ? kRefuted : kUnsolved);
-  };
-  return command;
+  });
 }
 
 }  // namespace espalier::app

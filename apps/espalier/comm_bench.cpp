@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "bench/bench.hpp"
 #include "command_line.hpp"
 #include "commands.hpp"
 #include "espalier/run.hpp"
@@ -14,15 +15,7 @@
 namespace espalier::app {
 namespace {
 
-struct Times {
-  std::vector<double> seconds = {};
-  double best() const { return *std::ranges::min_element(seconds); }
-  double median() const {
-    std::vector<double> sorted = seconds;
-    std::ranges::sort(sorted);
-    return sorted[sorted.size() / 2];
-  }
-};
+using Times = std::vector<double>;
 
 // Until the last rank has everything. They begin together: otherwise the bytes for a late one would be there already.
 Times time_gather(Ranks& ranks, std::size_t bytes, int samples) {
@@ -35,7 +28,7 @@ Times time_gather(Ranks& ranks, std::size_t bytes, int samples) {
     ranks.any(false);
     const double start = seconds_now();
     ranks.all_gather(all, starts);
-    times.seconds.push_back(std::ranges::max(ranks.all_gather(seconds_now() - start)));
+    times.push_back(std::ranges::max(ranks.all_gather(seconds_now() - start)));
   }
   return times;
 }
@@ -62,7 +55,7 @@ void time_turn(Trainer& trainer, std::size_t steps, Times& times) {
   for (std::size_t i = 0; i < steps; ++i) {
     const double begin = seconds_now();
     trainer.step();
-    times.seconds.push_back(seconds_now() - begin);
+    times.push_back(seconds_now() - begin);
   }
 }
 
@@ -121,11 +114,10 @@ int comm_bench(double seconds, bool json) {
   if (!json) fmt::print("{:>14} {:>12} {:>12} {:>14}\n", "bytes per rank", "best", "median", "received");
   for (const std::size_t bytes : {8, 1024, 65536, 1048576, 16777216}) {
     const Times t = time_gather(*ranks, bytes, bytes > 100'000 ? 20 : 300);
-    const double rate = static_cast<double>(bytes) * (ranks->size() - 1) / t.best();
-    result["gather"].push_back({{"bytes", bytes}, {"best_seconds", t.best()}, {"median_seconds", t.median()}});
+    const double rate = static_cast<double>(bytes) * (ranks->size() - 1) / best(t);
+    result["gather"].push_back({{"bytes", bytes}, {"best_seconds", best(t)}, {"median_seconds", median(t)}});
     if (!json)
-      fmt::print("{:>14} {:>9.1f} us {:>9.1f} us {:>9.2f} GB/s\n", bytes, t.best() * 1e6, t.median() * 1e6,
-                 rate * 1e-9);
+      fmt::print("{:>14} {:>9.1f} us {:>9.1f} us {:>9.2f} GB/s\n", bytes, best(t) * 1e6, median(t) * 1e6, rate * 1e-9);
   }
   if (!json)
     fmt::print("\n{:<22} {:>22} {:>22} {:>13} {:>11} {}\n", "step of: best (median)", "ranks x 1 thread",
@@ -140,16 +132,16 @@ int comm_bench(double seconds, bool json) {
     if (!ranks->first()) continue;
     same = same && row.same;
     result["steps"].push_back({{"case", row.name},
-                               {"shared_best_seconds", row.shared.best()},
-                               {"shared_median_seconds", row.shared.median()},
-                               {"alone_best_seconds", row.alone.best()},
-                               {"alone_median_seconds", row.alone.median()},
+                               {"shared_best_seconds", best(row.shared)},
+                               {"shared_median_seconds", median(row.shared)},
+                               {"alone_best_seconds", best(row.alone)},
+                               {"alone_median_seconds", median(row.alone)},
                                {"bytes_sent", row.bytes},
                                {"weights_equal", row.same}});
     if (!json)
       fmt::print("{:<22} {:>8.3f} ({:>8.3f}) ms {:>8.3f} ({:>8.3f}) ms {:>6.2f} ({:.2f}) {:>11} {}\n", row.name,
-                 row.shared.best() * 1e3, row.shared.median() * 1e3, row.alone.best() * 1e3, row.alone.median() * 1e3,
-                 row.alone.best() / row.shared.best(), row.alone.median() / row.shared.median(), row.bytes,
+                 best(row.shared) * 1e3, median(row.shared) * 1e3, best(row.alone) * 1e3, median(row.alone) * 1e3,
+                 best(row.alone) / best(row.shared), median(row.alone) / median(row.shared), row.bytes,
                  row.same ? "equal" : "DIFFERENT");
   }
   if (json) print_json(result);

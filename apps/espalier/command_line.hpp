@@ -41,6 +41,14 @@ struct Command {
   std::function<void(const std::string& word)> unknown = {};
   std::shared_ptr<void> keeps = {};  // what options and arguments point into
   std::shared_ptr<std::set<std::string>> given = std::make_shared<std::set<std::string>>();  // options that were named
+
+  // Options and arguments are members of `flags`, and the work is done with them.
+  template <class Flags, class Work>
+  Command with(const std::shared_ptr<Flags>& flags, Work work) && {
+    keeps = flags;
+    run = [flags, work] { return static_cast<int>(work(*flags)); };
+    return std::move(*this);
+  }
 };
 
 // Parses, runs one command, and turns errors into one line and an exit code.

@@ -1,7 +1,4 @@
 // espalier data simplify: the task's examples as a file.
-#include <fmt/format.h>
-
-#include "base/files.hpp"
 #include "commands.hpp"
 #include "models/message/simplify_data.hpp"
 #include "output.hpp"
@@ -16,7 +13,7 @@ struct DataFlags {
   std::string out;
 };
 
-void write_simplify(DataFlags f) {
+int write_simplify(DataFlags f) {
   check_output("-o", f.out, {});
   f.options.train = f.count;
   f.options.validation = f.options.test = f.options.deep = 0;
@@ -24,6 +21,7 @@ void write_simplify(DataFlags f) {
   std::string text;
   for (const Expression& e : data.train) text += simplify_line(e, data.words) + "\n";
   write_output(f.out, text);
+  return kDone;
 }
 
 }  // namespace
@@ -38,13 +36,8 @@ Command data_command() {
   o.add("share", f->options.share, "one node for equal subexpressions");
   o.add("seed", f->seed, "seed", 0, 1.8446744073709552e19);
   o.add("out", f->out, "the file; standard output without it").alias("o").metavar("FILE.jsonl");
-  simplify.keeps = f;
-  simplify.run = [f] {
-    write_simplify(*f);
-    return static_cast<int>(kDone);
-  };
   Command command{"data", "write the examples of a task to a file"};
-  command.commands.push_back(std::move(simplify));
+  command.commands.push_back(std::move(simplify).with(f, write_simplify));
   return command;
 }
 

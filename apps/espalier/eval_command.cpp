@@ -2,12 +2,20 @@
 // well it predicts the rows of a CSV file.
 #include <cmath>
 
+#include "arguments.hpp"
 #include "base/clock.hpp"
 #include "commands.hpp"
-#include "model_argument.hpp"
 #include "models/lattice/divergence.hpp"
 #include "output.hpp"
 #include "program_ranks.hpp"
+
+namespace espalier {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DivergenceRow, step, difference, visible, largest, other_bits, soft_distance,
+                                   hard_distance)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Trial, name, description, score, exact, limit)
+
+}  // namespace espalier
 
 namespace espalier::app {
 namespace {
@@ -55,16 +63,7 @@ int compare_soft_and_hard(const EvalFlags& f) {
   if (!f.svg.empty())
     write_output(f.svg, divergence_picture(rows, fmt::format("{}: soft against hard", model->learned())));
   if (f.json) {
-    Json list = Json::array();
-    for (const DivergenceRow& r : rows)
-      list.push_back({{"step", r.step},
-                      {"difference", r.difference},
-                      {"visible", r.visible},
-                      {"largest", r.largest},
-                      {"other_bits", r.other_bits},
-                      {"soft_distance", r.soft_distance},
-                      {"hard_distance", r.hard_distance}});
-    print_json({{"model", f.model}, {"steps", list}});
+    print_json({{"model", f.model}, {"steps", rows}});
     return kDone;
   }
   fmt::print("{:>5} {:>12} {:>12} {:>9} {:>11} {:>14} {:>14}\n", "step", "|soft-hard|", "visible", "largest",
@@ -93,14 +92,8 @@ int evaluate(const EvalFlags& f) {
     j.update({{"model", f.model},
               {"solved", solved},
               {"score", trials[0].score},
-              {"trials", Json::array()},
+              {"trials", trials},
               {"seconds", seconds_now() - start}});
-    for (const Trial& t : trials)
-      j["trials"].push_back({{"name", t.name},
-                             {"description", t.description},
-                             {"score", t.score},
-                             {"exact", t.exact},
-                             {"limit", t.limit}});
     print_json(j);
   } else {
     fmt::print("{}: {} gates, {} active\n\n", facts["learned"].get<std::string>(), facts["gates"].dump(),
@@ -131,15 +124,13 @@ Command eval_command() {
   add_rank_timeout(command.options, f->rank_timeout);
   add_json(command.options, f->json);
   command.options.add("require-solved", f->require_solved, "exit with 3 when the validation is not exact");
-  command.keeps = f;
   command.over_ranks = true;
-  command.run = [f] {
-    if (program_ranks()) program_ranks()->set_patience(f->rank_timeout);
-    if (!f->divergence && !f->svg.empty()) throw UsageError("--svg", "got no --divergence, expected both");
-    if (!f->divergence) return evaluate(*f);
-    return program_ranks() && !program_ranks()->first() ? static_cast<int>(kDone) : compare_soft_and_hard(*f);
-  };
-  return command;
+  return std::move(command).with(f, [](EvalFlags& f) {
+    if (program_ranks()) program_ranks()->set_patience(f.rank_timeout);
+    if (!f.divergence && !f.svg.empty()) throw UsageError("--svg", "got no --divergence, expected both");
+    if (!f.divergence) return evaluate(f);
+    return program_ranks() && !program_ranks()->first() ? kDone : compare_soft_and_hard(f);
+  });
 }
 
 }  // namespace espalier::app

@@ -1,11 +1,9 @@
 // espalier export MODEL --to FORMAT -o FILE: a trained circuit for other tools, simplified and proved first.
 #include <fmt/format.h>
 
+#include "arguments.hpp"
 #include "base/files.hpp"
-#include "board_argument.hpp"
-#include "circuit_files.hpp"
 #include "commands.hpp"
-#include "model_argument.hpp"
 #include "output.hpp"
 
 namespace espalier::app {
@@ -101,15 +99,13 @@ Command export_command() {
                       "--board, --across-steps: from the task's start alone, not from every start");
   add_json(command.options, f->json);
   command.footer = "Example: espalier export runs/life-1 --to verilog -o life.v";
-  command.keeps = f;
-  command.run = [f] {
-    if (f->format.empty()) throw UsageError("--to", "got no format, expected one");
-    if (f->output.empty()) throw UsageError("-o", "got no file, expected where to write");
-    if (f->output == "-" && f->json) throw UsageError("--json", "got -o - too, expected one thing on standard output");
-    f->cell.form = f->raw ? CellForm::kAsTrained : f->across_steps ? CellForm::kAcrossSteps : CellForm::kSimplified;
-    return run(*f);
-  };
-  return command;
+  return std::move(command).with(f, [](Options& f) {
+    if (f.format.empty()) throw UsageError("--to", "got no format, expected one");
+    if (f.output.empty()) throw UsageError("-o", "got no file, expected where to write");
+    if (f.output == "-" && f.json) throw UsageError("--json", "got -o - too, expected one thing on standard output");
+    f.cell.form = f.raw ? CellForm::kAsTrained : f.across_steps ? CellForm::kAcrossSteps : CellForm::kSimplified;
+    return run(f);
+  });
 }
 
 }  // namespace espalier::app

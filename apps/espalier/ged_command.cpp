@@ -14,6 +14,10 @@
 #include "output.hpp"
 #include "progress.hpp"
 
+namespace espalier {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EditDistanceReport, distance, lower, upper, exact, searched)
+}  // namespace espalier
+
 namespace espalier::app {
 namespace {
 
@@ -26,29 +30,22 @@ struct GedFlags {
   bool edits = false, json = false, quiet = false;
 };
 
-const char* kind_name(EditKind kind) {
-  switch (kind) {
-    case EditKind::kInsertNode: return "insert_node";
-    case EditKind::kDeleteNode: return "delete_node";
-    case EditKind::kSubstituteNode: return "substitute_node";
-    case EditKind::kInsertEdge: return "insert_edge";
-    case EditKind::kDeleteEdge: return "delete_edge";
-    case EditKind::kSubstituteEdge: return "substitute_edge";
-  }
-  return "";
-}
+// In the order of EditKind.
+constexpr const char* kKinds[] = {"insert_node", "delete_node", "substitute_node",
+                                  "insert_edge", "delete_edge", "substitute_edge"};
 
 Json to_json(const EditDistanceReport& r, double similarity) {
   Json edits = Json::array();
   for (const GraphEdit& e : r.edits)
-    edits.push_back({{"kind", kind_name(e.kind)},
+    edits.push_back({{"kind", kKinds[static_cast<std::size_t>(e.kind)]},
                      {"first", {e.first, e.first_to}},
                      {"second", {e.second, e.second_to}},
                      {"before", e.before},
                      {"after", e.after},
                      {"cost", e.cost}});
-  return {{"distance", r.distance}, {"lower", r.lower}, {"upper", r.upper},       {"exact", r.exact},
-          {"mapping", r.mapping},   {"edits", edits},   {"searched", r.searched}, {"wl_similarity", similarity}};
+  Json j = r;
+  j.update({{"mapping", r.mapping}, {"edits", edits}, {"wl_similarity", similarity}});
+  return j;
 }
 
 void one_pair(const GedFlags& f, const EditDistanceOptions& options) {
@@ -136,13 +133,7 @@ void many_pairs(const GedFlags& f, const EditDistanceOptions& options) {
       const auto& [first, second] = names[begin + i];
       exact += r.exact;
       if (f.json)
-        rows.push_back({{"first", first},
-                        {"second", second},
-                        {"distance", r.distance},
-                        {"lower", r.lower},
-                        {"upper", r.upper},
-                        {"exact", r.exact},
-                        {"searched", r.searched}});
+        rows.emplace_back(r).update({{"first", first}, {"second", second}});
       else
         text += fmt::format("{},{},{:g},{:g},{:g},{},{}\n", csv_cell(first), csv_cell(second), r.distance, r.lower,
                             r.upper, r.exact, r.searched);
@@ -154,7 +145,7 @@ void many_pairs(const GedFlags& f, const EditDistanceOptions& options) {
   write_output(f.out, text);
 }
 
-void ged(const GedFlags& f) {
+int ged(const GedFlags& f) {
   EditDistanceOptions options;
   options.costs = edit_costs_from(f.costs);
   options.max_nodes = f.budget;
@@ -167,6 +158,7 @@ void ged(const GedFlags& f) {
   if (many && f.edits) throw UsageError("--edits", "only for two graphs");
   check_output("-o", f.out, {f.first, f.second});
   many ? many_pairs(f, options) : one_pair(f, options);
+  return kDone;
 }
 
 }  // namespace
@@ -187,12 +179,7 @@ Command ged_command() {
   add_threads(command.options, f->threads);
   command.options.add("quiet", f->quiet, "no progress on standard error");
   add_json(command.options, f->json);
-  command.keeps = f;
-  command.run = [f] {
-    ged(*f);
-    return static_cast<int>(kDone);
-  };
-  return command;
+  return std::move(command).with(f, ged);
 }
 
 }  // namespace espalier::app

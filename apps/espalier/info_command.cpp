@@ -1,6 +1,7 @@
 // espalier info MODEL: what is in a model or checkpoint file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <string.h>
 
 #include <algorithm>
 #include <map>
@@ -28,25 +29,6 @@ Json meta_value(const std::string& text) {
   }
 }
 
-// "update.2" before "update.10": runs of digits count as numbers.
-bool in_natural_order(const std::string& a, const std::string& b) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (!digit(a[i]) || !digit(b[j])) {
-      if (a[i] != b[j]) return a[i] < b[j];
-      ++i, ++j;
-      continue;
-    }
-    std::size_t x = i, y = j;
-    while (x < a.size() && digit(a[x])) ++x;
-    while (y < b.size() && digit(b[y])) ++y;
-    const auto order = std::pair(x - i, a.substr(i, x - i)) <=> std::pair(y - j, b.substr(j, y - j));
-    if (order != 0) return order < 0;
-    i = x, j = y;
-  }
-  return a.size() < b.size();
-}
-
 // Tensors of one shape that differ in the last number of their names alone are one line.
 void print_tensors(const SafetensorsFile& file) {
   std::vector<std::string> names;
@@ -55,7 +37,8 @@ void print_tensors(const SafetensorsFile& file) {
     names.push_back(name);
     values += t.bytes.size() / dtype_size(t.type);
   }
-  std::sort(names.begin(), names.end(), in_natural_order);
+  // "update.2" before "update.10".
+  std::ranges::sort(names, [](const auto& a, const auto& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
   std::map<std::string, std::size_t> known;
   std::vector<std::pair<std::string, std::vector<std::string>>> lines;  // dtype and shape, names
   for (const std::string& name : names) {
@@ -133,15 +116,13 @@ Command info_command() {
   Command command{"info", "show what is in a model or checkpoint file"};
   command.arguments = {{"model", &f->path, "a .safetensors file, or the folder of a run"}};
   add_json(command.options, f->json);
-  command.keeps = f;
-  command.run = [f] {
-    const std::string path = file_in(f->path, "model.safetensors");
+  return std::move(command).with(f, [](Flags& f) {
+    const std::string path = file_in(f.path, "model.safetensors");
     const SafetensorsFile file = read_safetensors(path);
     warn_of_unusable(file, path);
-    f->json ? print_json(to_json(file)) : print_table(file);
-    return static_cast<int>(kDone);
-  };
-  return command;
+    f.json ? print_json(to_json(file)) : print_table(file);
+    return kDone;
+  });
 }
 
 }  // namespace espalier::app

@@ -4,11 +4,14 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <system_error>
 
+#include "base/clock.hpp"
 #include "espalier/error.hpp"
 #include "program_ranks.hpp"
 
@@ -45,23 +48,22 @@ const StopFlag& interrupt_flag() {
   return flag;
 }
 
-std::jthread start_thread(const char* purpose, std::function<void(const std::stop_token&)> work) {
+OnInterrupt::OnInterrupt(std::function<void()> stop, double seconds) {
+  const StopFlag& raised = interrupt_flag();
+  const double end = seconds > 0 ? seconds_now() + seconds : INFINITY;
   try {
-    return std::jthread(std::move(work));
+    watcher_ = std::jthread([this, &raised, end, stop = std::move(stop)](const std::stop_token& token) {
+      while (!token.stop_requested()) {
+        const double left = end - seconds_now();
+        out_of_time_ = left <= 0 && !raised.raised();
+        if (raised.raised() || left <= 0) return stop();
+        std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left, 0.02)));
+      }
+    });
   } catch (const std::system_error& error) {
-    fail("threads", fmt::format("none to {} ({})", purpose, error.what()), "one",
+    fail("threads", fmt::format("none to listen for signals ({})", error.what()), "one",
          "raise the limits on processes and memory (ulimit -u, ulimit -v)");
   }
-}
-
-OnInterrupt::OnInterrupt(std::function<void()> stop) {
-  const StopFlag& raised = interrupt_flag();
-  watcher_ = start_thread("listen for signals", [&raised, stop = std::move(stop)](const std::stop_token& token) {
-    while (!token.stop_requested()) {
-      if (raised.raised()) return stop();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-  });
 }
 
 }  // namespace espalier::app

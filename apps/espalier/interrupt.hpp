@@ -2,6 +2,7 @@
 // program at once.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <thread>
 
@@ -12,16 +13,16 @@ namespace espalier::app {
 // Installs the handler on first use.
 const StopFlag& interrupt_flag();
 
-// An Error that names the limits to raise when there can be no more threads. `purpose`: what this one is to do.
-std::jthread start_thread(const char* purpose, std::function<void(const std::stop_token&)> work);
-
-// Calls `stop` on a thread of its own within a few hundredths of a second of a signal.
+// Calls `stop` on a thread of its own, within a few hundredths of a second of a signal or when the time is up. An Error
+// that names the limits to raise when there can be no more threads.
 class OnInterrupt {
  public:
-  explicit OnInterrupt(std::function<void()> stop);
+  explicit OnInterrupt(std::function<void()> stop, double seconds = 0);  // 0: whatever the time
+  bool out_of_time() const { return out_of_time_; }
 
  private:
-  std::jthread watcher_;
+  std::atomic<bool> out_of_time_{false};
+  std::jthread watcher_;  // ends before what it uses
 };
 
 }  // namespace espalier::app

@@ -34,8 +34,8 @@ std::size_t piece_bytes() {
 
 // Looks again and again until done() or until `patience` is over; returns which. Long waits call between() now and
 // then.
-template <class Done, class Between>
-bool look(double patience, Done done, Between between) {
+template <class Done, class Between = decltype([] {})>
+bool look(double patience, Done done, Between between = {}) {
   const double start = seconds_now();
   for (std::uint64_t round = 0;; ++round) {
     if (done()) return true;
@@ -52,10 +52,6 @@ bool look(double patience, Done done, Between between) {
     else
       between(), std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-}
-template <class Done>
-bool look(double patience, Done done) {
-  return look(patience, done, [] {});
 }
 
 constexpr int kEverybody = -1;  // what a gather waits for

@@ -9,7 +9,9 @@
 #include <filesystem>
 
 #include "base/files.hpp"
+#include "command_line.hpp"
 #include "espalier/error.hpp"
+#include "espalier/synth.hpp"
 
 namespace espalier::app {
 
@@ -57,6 +59,24 @@ void write_output(const std::string& path, const std::string& text) {
     fmt::print("{}", text);
   else
     write_atomically(path, std::string_view(text));
+}
+
+Json counts_json(const Netlist& netlist) {
+  const NetlistCounts counts = count_netlist(netlist);
+  Json histogram = Json::object();
+  for (std::size_t g = 0; g < kGates; ++g)
+    if (counts.histogram[g]) histogram[std::string(kGateNames[g])] = counts.histogram[g];
+  return {{"inputs", counts.inputs},       {"used_inputs", counts.live_inputs},
+          {"outputs", counts.outputs},     {"gates", counts.gates()},
+          {"constants", counts.constants}, {"active", counts.active},
+          {"depth", counts.depth},         {"by_type", histogram}};
+}
+
+int abc_exit_code(const AbcReport& report) {
+  if (report.failed == 0) return kDone;
+  note("espalier: {} of {} runs of {} failed; the circuit is proved all the same\n", report.failed, report.runs,
+       report.program);
+  return kFailed;
 }
 
 std::string csv_cell(const std::string& text) {

@@ -9,6 +9,11 @@
 
 #include "espalier/trainer.hpp"
 
+namespace espalier {
+struct AbcReport;
+struct Netlist;
+}  // namespace espalier
+
 namespace espalier::app {
 
 using Json = nlohmann::json;
@@ -27,6 +32,11 @@ void note(fmt::format_string<Args...> format, Args&&... args) {
 
 // The whole text to a file, or to standard output when the name is empty or "-".
 void write_output(const std::string& path, const std::string& text);
+
+// Counts of a circuit: inputs, outputs, gates, constants (which are not gates), active, depth, by type.
+Json counts_json(const Netlist& netlist);
+// What ABC was asked for and did not do is told, and no success.
+int abc_exit_code(const AbcReport& report);
 
 // As a cell of a CSV file: in quotes where it must be.
 std::string csv_cell(const std::string& text);

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <span>
 
+#include "arguments.hpp"
 #include "commands.hpp"
-#include "model_argument.hpp"
 #include "output.hpp"
 
 namespace espalier::app {
@@ -62,9 +62,7 @@ Command predict_command() {
       .metavar("COLUMN");
   command.options.add("probabilities", f->probabilities, "a column for every class");
   add_threads(command.options, f->threads);
-  command.keeps = f;
-  command.run = [f] { return predict(*f); };
-  return command;
+  return std::move(command).with(f, predict);
 }
 
 }  // namespace espalier::app

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <array>
 
+#include "arguments.hpp"
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "board_argument.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
-#include "model_argument.hpp"
 #include "models/lattice/lattice_view.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -231,9 +230,7 @@ Command prove_command() {
       "heals      any change of --damage cells at any place is gone after --steps\n\n"
       "Exit code 0: proved, 4: refuted by a board that is shown, 3: undecided, 1: an error, 2: wrong usage.\n"
       "Example: espalier prove runs/board converges --size 16 --steps 20";
-  command.keeps = f;
-  command.run = [f] { return run(*f); };
-  return command;
+  return std::move(command).with(f, run);
 }
 
 }  // namespace espalier::app

@@ -4,15 +4,14 @@
 
 #include <filesystem>
 
+#include "arguments.hpp"
 #include "base/clock.hpp"
 #include "base/file_lock.hpp"
 #include "base/files.hpp"
-#include "circuit_files.hpp"
 #include "commands.hpp"
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
 #include "interrupt.hpp"
-#include "model_argument.hpp"
 #include "models/lattice/refine_model.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -196,17 +195,15 @@ Command refine_command() {
   command.options.add("quiet", f->quiet, "no progress");
   command.options.add("require-solved", f->require_solved, "exit with 3 when bits are still wrong");
   command.footer = "Example: espalier refine runs/picture -o runs/picture/refined.safetensors --shrink 1000000";
-  command.keeps = f;
-  command.run = [f] {
-    const std::string output = f->output.empty() ? default_output(f->model) : f->output;
-    check_output("-o", output, {f->model, f->table});
+  return std::move(command).with(f, [](Options& f) {
+    const std::string output = f.output.empty() ? default_output(f.model) : f.output;
+    check_output("-o", output, {f.model, f.table});
     if (output == "-" || is_stream(output))
       throw UsageError("-o",
                        fmt::format("got {}, expected a file: the result is replaced as the search goes on", output));
     const FileLock lock(output + ".lock", output, "searching for", FileLock::After::kRemove);
-    return f->table.empty() ? refine_model(*f, output) : refine_table(*f, output);
-  };
-  return command;
+    return f.table.empty() ? refine_model(f, output) : refine_table(f, output);
+  });
 }
 
 }  // namespace espalier::app

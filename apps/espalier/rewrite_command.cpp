@@ -48,9 +48,7 @@ Command rewrite_command() {
   command.options.add("dot", f->dot, "print all passes as one graph for graphviz instead");
   command.options.add("check", f->check, "compare with the exact engine; exit with 3 when they differ");
   add_json(command.options, f->json);
-  command.keeps = f;
-  command.run = [f] { return rewrite_expression(*f); };
-  return command;
+  return std::move(command).with(f, rewrite_expression);
 }
 
 }  // namespace espalier::app

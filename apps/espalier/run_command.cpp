@@ -6,16 +6,15 @@
 #include <optional>
 #include <thread>
 
+#include "arguments.hpp"
 #include "base/clock.hpp"
 #include "base/gif.hpp"
 #include "base/hash.hpp"
 #include "base/pattern.hpp"
 #include "base/rle.hpp"
-#include "board_argument.hpp"
 #include "commands.hpp"
 #include "espalier/error.hpp"
 #include "interrupt.hpp"
-#include "model_argument.hpp"
 #include "models/lattice/lattice_view.hpp"
 #include "output.hpp"
 #include "program_ranks.hpp"
@@ -253,10 +252,8 @@ Command run_command() {
   o.add("quiet", f->quiet, "draw nothing");
   o.add("json", f->json, "print one JSON object instead of the board");
   add_rank_timeout(o, f->rank_timeout);
-  c.keeps = f;
   c.over_ranks = true;
-  c.run = [f] { return run(*f); };
-  return c;
+  return std::move(c).with(f, run);
 }
 
 }  // namespace espalier::app

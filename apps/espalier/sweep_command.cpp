@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
@@ -21,6 +22,11 @@ struct Flags {
   bool quiet = false, json = false;
 };
 
+// Options of a run that a sweep has its own of, or always sets.
+bool is_set_by_sweep(const Field& field) {
+  return field.name() == "seed" || field.name() == "seeds" || field.name() == "until-solved";
+}
+
 // What the user set of the task's own options: they hold for every trial.
 Settings changed(RunConfig& config, const Task& task) {
   RunConfig plain(task);
@@ -28,8 +34,8 @@ Settings changed(RunConfig& config, const Task& task) {
   Settings settings;
   for (std::size_t i = 0; i < own.list().size(); ++i) {
     const Field& field = own.list()[i];
-    if (field.name() == "seed" || field.name() == "seeds" || field.name() == "until-solved") continue;
-    if (field.text() != defaults.list()[i].text()) settings.emplace_back(field.name(), field.text());
+    if (!is_set_by_sweep(field) && field.text() != defaults.list()[i].text())
+      settings.emplace_back(field.name(), field.text());
   }
   return settings;
 }
@@ -66,15 +72,8 @@ bool print_failures(const std::vector<SweepRow>& rows) {
     for (const SeedReport& r : row.seeds) {
       if (!r.error) continue;
       failed = true;
-      const std::string trial = fmt::format("espalier: {}, seed {} failed",
-                                            row.settings.empty() ? "defaults" : name_of(row.settings), r.seed);
-      try {
-        std::rethrow_exception(r.error);
-      } catch (const std::bad_alloc&) {
-        note("{}: out of memory\n", trial);
-      } catch (const std::exception& e) {
-        note("{}: {}\n", trial, e.what());
-      }
+      note("espalier: {}, seed {} failed: {}\n", row.settings.empty() ? "defaults" : name_of(row.settings), r.seed,
+           text_of(r.error));
     }
   return failed;
 }
@@ -128,15 +127,10 @@ Command task_command(const Task& task) {
   add_threads(command.options, f->threads);
   command.options.add("quiet", f->quiet, "no progress");
   add_json(command.options, f->json);
-  Fields own;
-  Fields all = f->config.fields();
-  for (Field& field : all.list())
-    if (field.name() != "seed" && field.name() != "seeds" && field.name() != "until-solved")
-      own.list().push_back(std::move(field));
+  Fields own = f->config.fields();
+  std::erase_if(own.list(), is_set_by_sweep);
   command.options.append(std::move(own));
-  command.keeps = f;
-  command.run = [f, &task] { return run(*f, task); };
-  return command;
+  return std::move(command).with(f, [&task](Flags& f) { return run(f, task); });
 }
 
 }  // namespace

@@ -1,16 +1,12 @@
 // espalier train TASK [options]: trains a task into a run folder; --resume continues one.
 #include <malloc.h>
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <map>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "espalier/error.hpp"
 #include "espalier/run.hpp"
@@ -140,28 +136,6 @@ class TrainProgress {
   Progress bar_;
   std::map<std::uint64_t, Row> rows_;
   std::vector<std::uint64_t> order_;  // of attempts
-};
-
-// Stops a run when its time is up.
-class TimeLimit {
- public:
-  TimeLimit(double seconds, std::function<void()> stop) {
-    if (seconds <= 0) return;
-    thread_ = start_thread("watch the time", [this, seconds, stop = std::move(stop)](const std::stop_token& ended) {
-      std::unique_lock lock(mutex_);
-      if (wake_.wait_for(lock, ended, std::chrono::duration<double>(seconds), [&] { return ended.stop_requested(); }))
-        return;
-      up_ = true;
-      stop();
-    });
-  }
-  bool up() const { return up_; }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::atomic<bool> up_{false};
-  std::jthread thread_;  // ends before what it uses
 };
 
 // What each rank has sent and how much memory it had, by rank; called by all of them. Of one seed the bytes are those
@@ -297,15 +271,10 @@ bool print_failures(const RunReport& report) {
   for (const SeedReport& r : report.seeds) {
     if (!r.error) continue;
     failed = true;
-    try {
-      std::rethrow_exception(r.error);
-    } catch (const std::bad_alloc&) {
-      note("espalier: seed {} failed: out of memory\n", r.seed);
-    } catch (const std::exception& e) {
-      const bool named = !program_ranks() || std::string_view(e.what()).starts_with("rank ");
-      note("espalier: seed {} failed: {}{}\n", r.seed,
-           named ? "" : fmt::format("rank 0 on {}: ", program_ranks()->host(0)), e.what());
-    }
+    const std::string what = text_of(r.error);
+    const bool named = !program_ranks() || what == "out of memory" || what.starts_with("rank ");
+    note("espalier: seed {} failed: {}{}\n", r.seed,
+         named ? "" : fmt::format("rank 0 on {}: ", program_ranks()->host(0)), what);
   }
   return failed;
 }
@@ -314,8 +283,7 @@ int train(Run run, const TrainFlags& f) {
   ThreadPool pool(f.threads);
   TrainProgress progress(run.config(), run.control(), f.quiet);
   run.listen([&](const RunEvent& event) { progress(event); });
-  const OnInterrupt on_interrupt([&run] { run.control().stop(); });
-  const TimeLimit limit(f.seconds, [&run] { run.control().stop(); });
+  const OnInterrupt limit([&run] { run.control().stop(); }, f.seconds);
   // Rank 0 takes in the checkpoints of all others: it gives their memory back at once, or it would need the most.
   if (program_ranks() && run.config().seeds > 1) ::mallopt(M_MMAP_THRESHOLD, 1 << 18);
   const std::uint64_t sent_before = program_ranks() ? program_ranks()->bytes_sent() : 0;
@@ -326,9 +294,9 @@ int train(Run run, const TrainFlags& f) {
   if (f.timing) print_timing(report, figures);
   if (f.json)
     print_json(summary(run, report, pool.threads(), figures));
-  else if (!report.interrupted || limit.up())
+  else if (!report.interrupted || limit.out_of_time())
     print_result(run, report);
-  if (report.interrupted && limit.up()) {
+  if (report.interrupted && limit.out_of_time()) {
     note("out of time after {:g} s; continue with: espalier train --resume {}\n", f.seconds, run.folder());
     if (failed) return kFailed;
     return f.require_solved && !report.best().solved ? kUnsolved : kDone;
@@ -365,20 +333,17 @@ Command task_command(const Task& task) {
     command.options.add("published", own->flags.published,
                         "the settings of the publication where none are given: one attempt, no search");
   command.options.append(own->config.fields());
-  command.keeps = own;
   command.over_ranks = true;
-  command.run = [own, &task, given = command.given] {
-    if (own->flags.published)
+  return std::move(command).with(own, [&task, given = command.given](Own& own) {
+    if (own.flags.published)
       for (const auto& [name, value] : task.published)
-        if (!given->contains(name)) own->config.set(name, value);
-    RunOptions options = own->flags.run;
+        if (!given->contains(name)) own.config.set(name, value);
+    RunOptions options = own.flags.run;
     if (options.folder.empty()) throw UsageError("--out", "got an empty name, expected a folder");
-    if (options.folder == kDefaultFolder)
-      options.folder = fmt::format("runs/{}-{}", own->config.task, own->config.seed);
-    join(options, own->flags);
-    return train(Run::create(own->config, options), own->flags);
-  };
-  return command;
+    if (options.folder == kDefaultFolder) options.folder = fmt::format("runs/{}-{}", own.config.task, own.config.seed);
+    join(options, own.flags);
+    return train(Run::create(own.config, options), own.flags);
+  });
 }
 
 }  // namespace
@@ -403,20 +368,18 @@ Command train_command() {
       throw UsageError("train", fmt::format("{}; espalier train --list shows them", e.what()));
     }
   };
-  command.keeps = flags;
   command.over_ranks = true;
-  command.run = [flags] {
-    if (flags->list) {
+  return std::move(command).with(flags, [](TrainFlags& flags) {
+    if (flags.list) {
       for (const Task& task : all_tasks()) fmt::print("{:<20} {}\n", task.name, task.summary);
       return static_cast<int>(kDone);
     }
-    if (flags->resume.empty())
+    if (flags.resume.empty())
       throw UsageError("train", "got no task, expected one; hint: espalier train --list shows them");
-    RunOptions options = flags->run;
-    join(options, *flags);
-    return train(Run::resume(flags->resume, options, flags->more_steps, flags->more_budget), *flags);
-  };
-  return command;
+    RunOptions options = flags.run;
+    join(options, flags);
+    return train(Run::resume(flags.resume, options, flags.more_steps, flags.more_budget), flags);
+  });
 }
 
 }  // namespace espalier::app

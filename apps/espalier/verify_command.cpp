@@ -1,7 +1,6 @@
 // espalier verify A B: proves that two circuits compute the same function, or shows where they do not.
 #include <fmt/format.h>
 
-#include "circuit_files.hpp"
 #include "commands.hpp"
 #include "espalier/lattice_model.hpp"
 #include "output.hpp"
@@ -54,23 +53,21 @@ Command verify_command() {
   command.footer =
       "Exit code 0: proved equal, 4: different, 3: undecided, 1: an error, 2: wrong usage.\n"
       "Example: espalier verify runs/life-1 life.blif";
-  command.keeps = f;
-  command.run = [f] {
-    const Netlist first = load_circuit(f->first).netlist, second = load_circuit(f->second).netlist;
+  return std::move(command).with(f, [](Options& f) {
+    const Netlist first = load_circuit(f.first).netlist, second = load_circuit(f.second).netlist;
     VerifyOptions limits;
-    limits.seconds = f->seconds;
+    limits.seconds = f.seconds;
     const VerifyReport report = verify(first, second, limits);
     const std::string warning = order_warning(report);
     if (!warning.empty()) note("warning: {}\n", warning);
-    if (f->json)
+    if (f.json)
       print_json(to_json(report, first));
     else
       fmt::print("{}\n", describe(report, first));
     return static_cast<int>(report.verdict == Verdict::kEqual       ? kDone
                             : report.verdict == Verdict::kDifferent ? kRefuted
                                                                     : kUnsolved);
-  };
-  return command;
+  });
 }
 
 }  // namespace espalier::app

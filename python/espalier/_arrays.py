@@ -1,4 +1,4 @@
-"""Arrays from users: made contiguous and of the right type, or refused with a message."""
+"""What users pass: made contiguous and of the right type, or refused with a message; and what they get."""
 
 import os
 
@@ -7,6 +7,16 @@ import numpy as np
 from ._core import Error
 
 Error.__module__ = "espalier"
+
+
+class Wrapper:
+    """An object around ``_core``, one of the engine's."""
+
+    @classmethod
+    def _of(cls, core):
+        self = cls.__new__(cls)
+        self._core = core
+        return self
 
 
 def floats(values, what, ndim=None):

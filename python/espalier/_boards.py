@@ -7,7 +7,7 @@ import numpy as np
 from . import _core, _show
 from ._arrays import Error, bits, flag, floats, items, number, text_of, threads_of, whole
 from ._circuits import Circuit
-from ._networks import AdamW
+from ._networks import AdamW, Trained
 
 
 def _boards(values, what, convert):
@@ -20,7 +20,7 @@ def _boards(values, what, convert):
     return array, False
 
 
-class LogicAutomaton:
+class LogicAutomaton(Trained):
     """A grid of cells that all run the same small circuit of logic gates, trained as soft gates.
 
     ``update`` and ``perceive`` are layer widths, as a list or as the program writes them. Without ``update`` there are ten
@@ -49,12 +49,6 @@ class LogicAutomaton:
         settings.append(("update", _layers(update) if update is not None else _usual_layers(channels)))
         self._core = _core.Automaton(settings, whole(seed, "seed"), number(start_logit, "start_logit", -1e6, 1e6),
                                      number(start_wire_logit, "start_wire_logit", -1e6, 1e6), threads_of(threads))
-
-    @classmethod
-    def _of(cls, core):
-        self = cls.__new__(cls)
-        self._core = core
-        return self
 
     @property
     def facts(self):
@@ -116,18 +110,6 @@ class LogicAutomaton:
                                whole(seed, "seed"), whole(step, "step", 0, 2**32 - 1),
                                number(temperature, "temperature", 1e-6, 1e6), number(gumbel, "gumbel", 0, 1e6),
                                flag(straight, "straight"), gradients)
-
-    def zero_grad(self):
-        """Sets all gradients to 0."""
-        self._core.zero_grad()
-
-    def gradient_norm(self):
-        """The global norm of the gradients."""
-        return self._core.gradient_norm()
-
-    def clip_gradients(self, max_norm):
-        """Scales the gradients to at most this norm; returns the norm before."""
-        return self._core.clip_gradients(number(max_norm, "max_norm", 0))
 
     def circuit(self, simplify=True, across_steps=False, from_start=False):
         """The circuit of a cell: inputs are 9 x channels bits of the neighbourhood, outputs the next channels.

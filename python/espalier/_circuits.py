@@ -3,7 +3,7 @@
 import json
 
 from . import _core, _show
-from ._arrays import Error, bits, flag, number, text_of, threads_of, whole
+from ._arrays import Error, Wrapper, bits, flag, number, text_of, threads_of, whole
 
 
 class Verification:
@@ -35,7 +35,7 @@ class Verification:
         return f"<Verification {self.text}>"
 
 
-class Circuit:
+class Circuit(Wrapper):
     """A combinational circuit. ``LogicAutomaton.circuit()`` makes one, ``Circuit.read`` reads one.
 
     >>> a = espalier.LogicAutomaton(channels=1, kernels=2, update="8,4,2,1", seed=3).circuit(simplify=False)
@@ -46,12 +46,6 @@ class Circuit:
     def __init__(self, path):
         """The same as ``Circuit.read``."""
         self._core = _core.Circuit.read(text_of(path, "path"))
-
-    @classmethod
-    def _of(cls, core):
-        self = cls.__new__(cls)
-        self._core = core
-        return self
 
     @classmethod
     def read(cls, path):

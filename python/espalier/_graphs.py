@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _core
-from ._arrays import Error, flag, indices, items, text_of, threads_of, whole
+from ._arrays import Error, Wrapper, flag, indices, items, text_of, threads_of, whole
 
 
 def _numbered(graph):
@@ -13,7 +13,7 @@ def _numbered(graph):
     return {node: i for i, node in enumerate(graph.nodes)}
 
 
-class LabelledGraph:
+class LabelledGraph(Wrapper):
     """Nodes and edges with texts on them. ``edges`` are (from, to) or (from, to, label).
 
     >>> a = espalier.LabelledGraph(["C", "O"], [(0, 1, "double")])
@@ -31,12 +31,6 @@ class LabelledGraph:
             rows.append((whole(edge[0], "edge", 0, 2**32 - 1), whole(edge[1], "edge", 0, 2**32 - 1),
                          str(edge[2]) if len(edge) == 3 else ""))
         self._core = _core.LabelledGraph([str(label) for label in items(labels, "labels")], rows, flag(directed, "directed"))
-
-    @classmethod
-    def _of(cls, core):
-        self = cls.__new__(cls)
-        self._core = core
-        return self
 
     @classmethod
     def read(cls, path):

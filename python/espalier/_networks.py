@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _core, _show
-from ._arrays import Error, flag, floats, indices, items, number, text_of, threads_of, whole
+from ._arrays import Error, Wrapper, flag, floats, indices, items, number, text_of, threads_of, whole
 
 
 class _Optimizer:
@@ -77,7 +77,31 @@ class SGD(_Optimizer):
                          clip_norm=clip_norm)
 
 
-class DagNN:
+class Trained(Wrapper):
+    """What all that have gradients have in common."""
+
+    def zero_grad(self):
+        """Sets all gradients to 0."""
+        self._core.zero_grad()
+
+    def gradient_norm(self):
+        """The global norm of all gradients."""
+        return self._core.gradient_norm()
+
+    def clip_gradients(self, max_norm):
+        """Scales the gradients to at most this norm; returns the norm before."""
+        return self._core.clip_gradients(number(max_norm, "max_norm", 0))
+
+
+class _Network(Trained):
+    """And what networks have beside it."""
+
+    def step(self, lr):
+        """Plain SGD; see AdamW and SGD for more."""
+        self._core.sgd(number(lr, "lr", 0, 1e6))
+
+
+class DagNN(_Network):
     """A network whose shape is any directed acyclic graph: a weight per edge, a bias and an activation per node.
 
     Gradients add up over calls of ``backward_accumulate`` until ``zero_grad``.
@@ -91,12 +115,6 @@ class DagNN:
 
     def __init__(self, fan_in_scaling=False, threads=None):
         self._core = _core.Dag(flag(fan_in_scaling, "fan_in_scaling"), threads_of(threads))
-
-    @classmethod
-    def _of(cls, core):
-        self = cls.__new__(cls)
-        self._core = core
-        return self
 
     @classmethod
     def layered(cls, sizes, density=1.0, hidden="tanh", output="linear", fan_in_scaling=False, seed=0, threads=None):
@@ -209,25 +227,9 @@ class DagNN:
 
     __call__ = forward
 
-    def zero_grad(self):
-        """Sets all gradients to 0."""
-        self._core.zero_grad()
-
     def backward_accumulate(self, output_grad):
         """Adds the gradients of the last forward; output_grad is [samples, outputs]. Nothing in eval mode."""
         self._core.backward_accumulate(floats(output_grad, "output_grad", 2))
-
-    def step(self, lr):
-        """Plain SGD; see AdamW and SGD for more."""
-        self._core.sgd(number(lr, "lr", 0, 1e6))
-
-    def gradient_norm(self):
-        """The global norm of all gradients."""
-        return self._core.gradient_norm()
-
-    def clip_gradients(self, max_norm):
-        """Scales the gradients to at most this norm; returns the norm before."""
-        return self._core.clip_gradients(number(max_norm, "max_norm", 0))
 
     def has_gradients(self):
         """Whether any were added since zero_grad, even if all are zero."""
@@ -270,29 +272,13 @@ def _id(value):
     return whole(value, "id", 0, 2**32 - 1)
 
 
-class _Shared:
+class _Shared(_Network):
     """What networks with tensors of fixed shapes have in common."""
 
     parameters = property(lambda self: self._core.values(), doc="The tensors by name: writable views.")
     gradients = property(lambda self: self._core.gradients(), doc="Their gradients: views.")
     num_parameters = property(lambda self: self._core.num_parameters, doc="How many numbers there are.")
     weights_hash = property(lambda self: self._core.hash(), doc="Of all weights.")
-
-    def zero_grad(self):
-        """Sets all gradients to 0."""
-        self._core.zero_grad()
-
-    def step(self, lr):
-        """Plain SGD; see AdamW and SGD for more."""
-        self._core.sgd(number(lr, "lr", 0, 1e6))
-
-    def gradient_norm(self):
-        """The global norm of all gradients."""
-        return self._core.gradient_norm()
-
-    def clip_gradients(self, max_norm):
-        """Scales the gradients to at most this norm; returns the norm before."""
-        return self._core.clip_gradients(number(max_norm, "max_norm", 0))
 
     def __repr__(self):
         return f"<{type(self).__name__}: {self.num_parameters} parameters>"

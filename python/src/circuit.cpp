@@ -50,11 +50,7 @@ nb::object evaluate_bits(const Netlist& n, const InArray<std::uint8_t>& bits) {
 }
 
 nb::dict verification(const Netlist& first, const Netlist& second, double seconds) {
-  VerifyReport r;
-  {
-    nb::gil_scoped_release release;
-    r = verify(first, second, {.seconds = seconds});
-  }
+  const VerifyReport r = unlocked([&] { return verify(first, second, {.seconds = seconds}); });
   nb::dict d;
   d["verdict"] = r.verdict == VerifyReport::Verdict::kEqual       ? "equal"
                  : r.verdict == VerifyReport::Verdict::kDifferent ? "different"
@@ -83,13 +79,9 @@ std::vector<std::pair<std::string, nb::bytes>> exported(const ExportableCircuit&
   options.format = circuit_format(format);
   if (!file.empty()) options.file = file;
   options.name = name;
-  std::vector<ExportedFile> files;
-  {
-    nb::gil_scoped_release release;
-    files = export_circuit(c.circuit, options);
-  }
   std::vector<std::pair<std::string, nb::bytes>> list;
-  for (const ExportedFile& f : files) list.emplace_back(f.path, nb::bytes(f.content.data(), f.content.size()));
+  for (const ExportedFile& f : unlocked([&] { return export_circuit(c.circuit, options); }))
+    list.emplace_back(f.path, nb::bytes(f.content.data(), f.content.size()));
   return list;
 }
 

@@ -79,6 +79,13 @@ class Guarded {
   std::recursive_mutex mutex_;
 };
 
+// The same for what nobody else has: a result made without the interpreter's lock.
+template <class Body>
+auto unlocked(Body&& body) {
+  nb::gil_scoped_release release;
+  return body();
+}
+
 nb::object to_python(const FieldValue& value);
 nb::dict to_python(const Facts& facts);
 FieldValue to_field(nb::handle value, const std::string& name);
@@ -98,6 +105,22 @@ struct ExportableCircuit {
 
 // The tensors as a dict of views; `owner` keeps the arrays alive. Only for parameters that never grow.
 nb::dict tensor_views(Parameters& parameters, bool gradients, nb::handle owner);
+
+// What all that have Parameters of a fixed shape offer alike.
+template <class Owner>
+void bind_parameters(nb::class_<Owner>& c) {
+  c.def("values", [](nb::handle self) { return tensor_views(nb::cast<Owner&>(self).parameters(), false, self); })
+      .def("gradients", [](nb::handle self) { return tensor_views(nb::cast<Owner&>(self).parameters(), true, self); })
+      .def("zero_grad", [](Owner& o) { o.work([&] { o.parameters().zero_grad(o.pool()); }); })
+      .def("gradient_norm", [](Owner& o) { return o.work([&] { return o.parameters().gradient_norm(o.pool()); }); })
+      .def("clip_gradients",
+           [](Owner& o, double norm) { return o.work([&] { return o.parameters().clip_gradients(norm, o.pool()); }); })
+      .def("sgd", [](Owner& o, float lr) { o.work([&] { sgd_step(o.parameters(), lr, o.pool()); }); })
+      .def("step", [](Owner& o, const PyOptimizer& optimizer,
+                      float lr) { o.work([&] { optimizer.held->step(o.parameters(), lr, o.pool()); }); })
+      .def("hash", [](Owner& o) { return o.parameters().hash(); })
+      .def_prop_ro("num_parameters", [](Owner& o) { return o.parameters().num_parameters(); });
+}
 
 void bind_runs(nb::module_& m);
 void bind_lattice(nb::module_& m);

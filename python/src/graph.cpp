@@ -61,15 +61,12 @@ void bind_graph(nb::module_& m) {
         [](const std::vector<const LabelledGraph*>& first, const std::vector<const LabelledGraph*>& second,
            const std::string& costs, std::optional<std::uint64_t> budget, int threads) {
           if (first.size() != second.size()) fail("edit distances", "lists of different lengths", "pairs");
-          std::vector<EditDistanceReport> reports;
-          {
-            nb::gil_scoped_release release;
-            std::vector<GraphPair> pairs;
-            for (std::size_t i = 0; i < first.size(); ++i) pairs.push_back({first[i], second[i]});
-            reports = edit_distances(pairs, options_of(costs, budget), ThreadPool(threads));
-          }
+          std::vector<GraphPair> pairs;
+          for (std::size_t i = 0; i < first.size(); ++i) pairs.push_back({first[i], second[i]});
           nb::list list;
-          for (const EditDistanceReport& r : reports) list.append(report_of(r));
+          for (const EditDistanceReport& r :
+               unlocked([&] { return edit_distances(pairs, options_of(costs, budget), ThreadPool(threads)); }))
+            list.append(report_of(r));
           return list;
         });
   m.def("wl_similarity", [](const LabelledGraph& a, const LabelledGraph& b, int rounds) {

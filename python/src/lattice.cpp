@@ -376,8 +376,9 @@ void bind_lattice(nb::module_& m) {
       .def("__repr__", [](const Trial& t) {
         return "<Trial " + t.name + ": " + std::to_string(100 * t.score) + " %" + (t.exact ? ", exact" : "") + ">";
       });
-  nb::class_<PyAutomaton>(m, "Automaton")
-      .def(nb::init<const nb::list&, std::uint64_t, float, float, int>())
+  nb::class_<PyAutomaton> automaton(m, "Automaton");
+  bind_parameters(automaton);
+  automaton.def(nb::init<const nb::list&, std::uint64_t, float, float, int>())
       .def(nb::init<const std::shared_ptr<Model>&, int>())
       .def("soft", &PyAutomaton::soft)
       .def("hard", &PyAutomaton::hard)
@@ -389,33 +390,17 @@ void bind_lattice(nb::module_& m) {
                  {.temperature = temperature, .gumbel_scale = gumbel, .seed = seed, .step = step, .straight = straight},
                  gradients);
            })
-      .def("values",
-           [](nb::handle self) { return tensor_views(nb::cast<PyAutomaton&>(self).parameters(), false, self); })
-      .def("gradients",
-           [](nb::handle self) { return tensor_views(nb::cast<PyAutomaton&>(self).parameters(), true, self); })
-      .def("zero_grad", [](PyAutomaton& a) { a.work([&] { a.parameters().zero_grad(a.pool()); }); })
-      .def("gradient_norm",
-           [](PyAutomaton& a) { return a.work([&] { return a.parameters().gradient_norm(a.pool()); }); })
-      .def("clip_gradients",
-           [](PyAutomaton& a, double norm) {
-             return a.work([&] { return a.parameters().clip_gradients(norm, a.pool()); });
-           })
-      .def("hash", [](PyAutomaton& a) { return a.parameters().hash(); })
-      .def("step", [](PyAutomaton& a, const PyOptimizer& o,
-                      float lr) { a.work([&] { o.held->step(a.parameters(), lr, a.pool()); }); })
       .def("circuit", &PyAutomaton::circuit)
       .def("set_examples", &PyAutomaton::set_examples)
       .def("has_goal", &PyAutomaton::has_goal)
       .def("trials", &PyAutomaton::trials)
       .def("start", &PyAutomaton::start)
       .def("facts", &PyAutomaton::facts)
-      .def("save",
-           [](PyAutomaton& a, const std::string& path) {
-             const LatticeModel model = a.model();
-             nb::gil_scoped_release release;
-             save_model(path, model);
-           })
-      .def_prop_ro("num_parameters", [](PyAutomaton& a) { return a.parameters().num_parameters(); });
+      .def("save", [](PyAutomaton& a, const std::string& path) {
+        const LatticeModel model = a.model();
+        nb::gil_scoped_release release;
+        save_model(path, model);
+      });
   m.def("hard_rollout", [](const ExportableCircuit& c, bool periodic, const InArray<std::uint8_t>& initial, int steps,
                            double rate, std::uint64_t seed, bool history, int threads) {
     return run_cell(c.circuit.netlist(), periodic, initial, steps, rate, seed, history, threads);

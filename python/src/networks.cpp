@@ -219,22 +219,6 @@ class PyTransform : public Guarded {
   TransformState state_;
 };
 
-// What all that have Parameters of a fixed shape offer alike.
-template <class Owner>
-void bind_parameters(nb::class_<Owner>& c) {
-  c.def("values", [](nb::handle self) { return tensor_views(nb::cast<Owner&>(self).parameters(), false, self); })
-      .def("gradients", [](nb::handle self) { return tensor_views(nb::cast<Owner&>(self).parameters(), true, self); })
-      .def("zero_grad", [](Owner& o) { o.work([&] { o.parameters().zero_grad(o.pool()); }); })
-      .def("gradient_norm", [](Owner& o) { return o.work([&] { return o.parameters().gradient_norm(o.pool()); }); })
-      .def("clip_gradients",
-           [](Owner& o, double norm) { return o.work([&] { return o.parameters().clip_gradients(norm, o.pool()); }); })
-      .def("sgd", [](Owner& o, float lr) { o.work([&] { sgd_step(o.parameters(), lr, o.pool()); }); })
-      .def("step", [](Owner& o, const PyOptimizer& optimizer,
-                      float lr) { o.work([&] { optimizer.held->step(o.parameters(), lr, o.pool()); }); })
-      .def("hash", [](Owner& o) { return o.parameters().hash(); })
-      .def_prop_ro("num_parameters", [](Owner& o) { return o.parameters().num_parameters(); });
-}
-
 void bind_dag(nb::module_& m) {
   nb::class_<PyDag> c(m, "Dag");
   c.def(nb::new_([](bool fan_in_scaling, int threads) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/text.hpp"
 #include "common.hpp"
 #include "espalier/error.hpp"
 #include "espalier/run.hpp"
@@ -24,22 +25,12 @@ struct Event {
   std::optional<SearchProgress> search = {};
 };
 
-const char* kind_name(RunEvent::Kind kind) {
-  switch (kind) {
-    case RunEvent::Kind::kSeedStarted: return "seed_started";
-    case RunEvent::Kind::kStep: return "step";
-    case RunEvent::Kind::kEvaluated: return "evaluated";
-    case RunEvent::Kind::kCheckpoint: return "checkpoint";
-    case RunEvent::Kind::kSearch: return "search";
-    case RunEvent::Kind::kSnapshot: return "snapshot";
-    case RunEvent::Kind::kSeedEnded: return "seed_ended";
-    case RunEvent::Kind::kMessage: return "message";
-  }
-  return "";
-}
+// In the order of RunEvent::Kind.
+constexpr const char* kKinds[] = {"seed_started", "step",     "evaluated",  "checkpoint",
+                                  "search",       "snapshot", "seed_ended", "message"};
 
 Event copy_event(const RunEvent& e) {
-  Event copy{.kind = kind_name(e.kind), .seed = e.seed, .text = e.text};
+  Event copy{.kind = kKinds[static_cast<std::size_t>(e.kind)], .seed = e.seed, .text = e.text};
   if (e.search) copy.search = *e.search;
   if (!e.trainer) return copy;
   const TrainState& s = e.trainer->state();
@@ -68,15 +59,7 @@ nb::dict report_of(const SeedReport& r) {
   d["num_parameters"] = r.num_parameters;
   d["weights_hash"] = r.weights_hash;
   d["facts"] = to_python(r.facts);
-  d["error"] = nb::none();
-  if (!r.error) return d;
-  try {
-    std::rethrow_exception(r.error);
-  } catch (const std::bad_alloc&) {
-    d["error"] = "out of memory";
-  } catch (const std::exception& e) {
-    d["error"] = e.what();
-  }
+  d["error"] = r.error ? nb::object(nb::str(text_of(r.error).c_str())) : nb::none();
   return d;
 }
 
@@ -302,11 +285,7 @@ void bind_runs(nb::module_& m) {
         save_model(path, model, notes);
       });
   m.def("load_model", [](const std::string& path) {
-    LoadedModel loaded;
-    {
-      nb::gil_scoped_release release;
-      loaded = load_model(path);
-    }
+    LoadedModel loaded = unlocked([&] { return load_model(path); });
     return std::pair(std::shared_ptr<Model>(std::move(loaded.model)), loaded.notes);
   });
   m.def("tasks", [] {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <set>
 
 #include "base/files.hpp"
@@ -181,9 +182,9 @@ bool checked_size(const std::vector<std::size_t>& shape, DType type, std::uint64
 }
 
 // The length of the header, from the first 8 bytes of a file of `file_bytes`.
-std::uint64_t checked_header_length(std::span<const std::byte> first8, std::uint64_t file_bytes,
+std::uint64_t checked_header_length(std::span<const std::byte, 8> first8, std::uint64_t file_bytes,
                                     std::string_view what) {
-  if (file_bytes < 8 || first8.size() < 8)
+  if (file_bytes < 8)
     fail("safetensors", fmt::format("{} of {} bytes", what, file_bytes), "at least 8 bytes",
          "the file is empty or cut short: is it a safetensors file?");
   std::uint64_t length = 0;
@@ -367,18 +368,35 @@ std::vector<std::byte> SafetensorsFile::serialize() const {
   return out;
 }
 
-SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, std::string_view what) {
-  const std::uint64_t length =
-      checked_header_length(bytes.first(std::min<std::size_t>(8, bytes.size())), bytes.size(), what);
-  const std::span<const std::byte> data = bytes.subspan(8 + length);
-  SafetensorsHeader header = parse_header({reinterpret_cast<const char*>(bytes.data()) + 8, length}, data.size(), what);
+namespace {
+
+// From `read`, which fills in the next bytes of `size` in all.
+SafetensorsFile read_from(const std::function<void(std::span<std::byte>)>& read, std::uint64_t size,
+                          std::string_view what) {
+  std::byte first8[8] = {};
+  read(std::span(first8).first(std::min<std::size_t>(8, size)));
+  const std::uint64_t length = checked_header_length(first8, size, what);
+  std::string json(length, '\0');
+  read(std::as_writable_bytes(std::span(json)));
+  SafetensorsHeader header = parse_header(json, size - 8 - length, what);
   SafetensorsFile file;
   file.metadata = std::move(header.metadata);
   for (TensorEntry& e : header.entries) {
-    const auto part = data.subspan(e.begin, e.end - e.begin);
-    file.tensors[e.name] = {e.type, std::move(e.shape), {part.begin(), part.end()}};
+    StoredTensor& tensor = file.tensors[e.name];
+    tensor = {e.type, std::move(e.shape), std::vector<std::byte>(e.end - e.begin)};
+    read(tensor.bytes);
   }
   return file;
+}
+
+}  // namespace
+
+SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, std::string_view what) {
+  const auto read = [left = bytes](std::span<std::byte> into) mutable {
+    std::ranges::copy(left.first(into.size()), into.begin());
+    left = left.subspan(into.size());
+  };
+  return read_from(read, bytes.size(), what);
 }
 
 namespace {
@@ -411,19 +429,7 @@ std::string SafetensorsFile::tensors_hash() const {
 SafetensorsFile read_safetensors(const std::string& path) {
   const std::string what = fmt::format("\"{}\"", path);
   InputFile input("read model", path);
-  std::byte first8[8] = {};
-  input.read(std::span(first8).first(std::min<std::size_t>(8, input.size())));
-  const std::uint64_t length = checked_header_length(first8, input.size(), what);
-  std::string json(length, '\0');
-  input.read(std::as_writable_bytes(std::span(json)));
-  SafetensorsHeader header = parse_header(json, input.size() - 8 - length, what);
-  SafetensorsFile file;
-  file.metadata = std::move(header.metadata);
-  for (TensorEntry& e : header.entries) {
-    StoredTensor& tensor = file.tensors[e.name];
-    tensor = {e.type, std::move(e.shape), std::vector<std::byte>(e.end - e.begin)};
-    input.read(tensor.bytes);
-  }
+  SafetensorsFile file = read_from([&](std::span<std::byte> into) { input.read(into); }, input.size(), what);
   const auto old = file.metadata.find(kOldSeal);
   if ((file.metadata.contains(kSeal) && !file.is_sealed()) ||
       (old != file.metadata.end() && old->second != file.tensors_hash()))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ std::size_t find_invalid_utf8(std::string_view text);
 
 // "1 step", "2 steps".
 std::string counted(std::uint64_t number, std::string_view what);
+
+// What was thrown, in words; "" for nothing.
+std::string text_of(const std::exception_ptr& error);
 
 // Without blanks and tabs on both sides.
 std::string_view trimmed(std::string_view text);

@@ -11,12 +11,6 @@
 #include "espalier/trainer.hpp"
 
 namespace espalier {
-namespace {
-
-constexpr double kSampleSeconds =
-    0.02;  // a sample repeats the run until it is about this long: short, so that some are undisturbed
-constexpr int kFewestSamples = 3;
-constexpr double kQuickReference = 0.1;  // seconds of one run up to which a reference is sampled as often as the case
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -25,6 +19,13 @@ double median(std::vector<double> values) {
 }
 
 double best(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
+
+namespace {
+
+constexpr double kSampleSeconds =
+    0.02;  // a sample repeats the run until it is about this long: short, so that some are undisturbed
+constexpr int kFewestSamples = 3;
+constexpr double kQuickReference = 0.1;  // seconds of one run up to which a reference is sampled as often as the case
 
 // Linux counts the peak anew after this; elsewhere the peak is that of the whole process so far.
 void reset_peak_memory() {

@@ -17,6 +17,10 @@ struct MachineLimits {
   double least_seconds(double work_flops, double work_bytes) const;
 };
 
+// Of samples of a time, at least one.
+double median(std::vector<double> values);
+double best(const std::vector<double>& values);
+
 // All workers of the pool at once; the best of a few tries, about 0.2 s.
 MachineLimits measure_limits(const ThreadPool& pool);
 // The vector instructions chosen at run time, e.g. "AVX2".

@@ -1,6 +1,5 @@
 // What a session costs a training step: the shortest one there is, a step of life, by itself, in a run that nobody
 // listens to, and in one with eight listeners.
-#include <memory>
 
 #include "bench/bench_case.hpp"
 

@@ -27,7 +27,7 @@ constexpr const char* kNext = "checkpoint-next.safetensors";  // while it is bei
 constexpr const char* kLock = "lock";
 constexpr const char* kSeeds = "seeds.csv";
 // All that a run writes but its config and its lock.
-constexpr const char* kMade[] = {kCheckpoint, kPrevious,    kNext,  "model.safetensors", kMetrics, "loss.svg",
+constexpr const char* kMade[] = {kCheckpoint, kPrevious,    kNext,  RunFolder::kModel, kMetrics, "loss.svg",
                                  "gates.svg", "growth.gif", kSeeds, "halving.csv"};
 
 void remove_file(const std::string& path) {
@@ -220,13 +220,11 @@ void RunFolder::trim_metrics(std::uint64_t step) const {
     fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be cut");
 }
 
-void RunFolder::write_model(std::span<const std::byte> file) const { write_atomically(model(), file); }
-
-void RunFolder::write_picture(const std::string& name, std::span<const std::byte> picture) const {
-  write_atomically(file(name), picture);
+void RunFolder::write(const std::string& name, std::span<const std::byte> bytes) const {
+  write_atomically(file(name), bytes);
 }
 
-bool RunFolder::has_picture(const std::string& name) const {
+bool RunFolder::has(const std::string& name) const {
   std::error_code missing;
   return fs::file_size(file(name), missing) > 0 && !missing;
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "espalier/model.hpp"
 #include "espalier/safetensors.hpp"
 #include "espalier/trainer.hpp"
 
@@ -34,14 +35,14 @@ class RunFolder {
   const std::string& config() const { return config_; }
   void replace_config(const std::string& config);
   std::string file(const std::string& name) const { return path_ + "/" + name; }
-  std::string model() const { return file("model.safetensors"); }
+  static constexpr const char* kModel = "model.safetensors";
+  std::string model() const { return file(kModel); }
 
   // One of its files, as checkpoint() names it; what may lie with another rank is read and written here only.
   virtual SafetensorsFile read(const std::string& path) const { return read_safetensors(path); }
   // Files are given as their bytes, which is how they travel: nothing holds them twice.
-  virtual void write_model(std::span<const std::byte> file) const;
-  virtual void write_picture(const std::string& name, std::span<const std::byte> picture) const;
-  virtual bool has_picture(const std::string& name) const;
+  virtual void write(const std::string& name, std::span<const std::byte> file) const;
+  virtual bool has(const std::string& name) const;  // one that is not empty
 
   // Adds the state's last evaluation to metrics.csv (with a header first).
   virtual void append_metrics(const TrainState& state) const;
@@ -63,5 +64,10 @@ class RunFolder {
   std::string path_, config_;
   std::shared_ptr<FileLock> lock_;
 };
+
+// Pictures of a finished run, beside its files: loss.svg from metrics.csv; for lattice models also gates.svg (how
+// often each gate occurs in the best model) and growth.gif (the board from its start to twice the trained number of
+// steps).
+void write_run_pictures(const RunFolder& folder, const LoadedModel& best, const ThreadPool& pool, bool only_missing);
 
 }  // namespace espalier

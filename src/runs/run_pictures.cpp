@@ -1,5 +1,4 @@
-#include "runs/run_pictures.hpp"
-
+// Pictures of a run: its loss, its gates, and how the board grows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "base/plot.hpp"
 #include "espalier/lattice_model.hpp"
 #include "models/lattice/lattice_view.hpp"
+#include "runs/run_folder.hpp"
 
 namespace espalier {
 namespace {
@@ -137,9 +137,9 @@ std::vector<std::byte> draw_growth(const LatticeModel& model, const ThreadPool& 
 }  // namespace
 
 void write_run_pictures(const RunFolder& folder, const LoadedModel& best, const ThreadPool& pool, bool only_missing) {
-  const auto wanted = [&](const char* name) { return !only_missing || !folder.has_picture(name); };
+  const auto wanted = [&](const char* name) { return !only_missing || !folder.has(name); };
   const auto write_text = [&](const char* name, const std::string& text) {
-    folder.write_picture(name, std::as_bytes(std::span(text)));
+    folder.write(name, std::as_bytes(std::span(text)));
   };
   // Of metrics that somebody has deleted there is nothing to show.
   if (wanted("loss.svg") && !folder.metrics().empty()) write_text("loss.svg", loss_chart(folder, best));
@@ -148,7 +148,7 @@ void write_run_pictures(const RunFolder& folder, const LoadedModel& best, const 
   if (wanted("gates.svg")) write_text("gates.svg", gate_chart(*lattice));
   const RolloutOptions& trained = lattice->rollout();
   if (wanted("growth.gif") && std::max(trained.height, trained.width) <= kPictureSide)
-    folder.write_picture("growth.gif", draw_growth(*lattice, pool));
+    folder.write("growth.gif", draw_growth(*lattice, pool));
 }
 
 }  // namespace espalier

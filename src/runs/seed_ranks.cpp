@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/clock.hpp"
+#include "base/text.hpp"
 #include "espalier/error.hpp"
 
 namespace espalier {
@@ -20,10 +21,9 @@ enum class Ask : std::uint8_t {
   kDrop,
   kTrim,
   kMetrics,
-  kModel,
+  kWrite,
   kCheckpoint,
-  kPicture,
-  kHasPicture,
+  kHasFile,
   kReadMetrics,
   kEvent,
   kEnd,
@@ -95,17 +95,6 @@ T unpack(Unpacker& u) {
   }
 }
 
-std::string text_of(const std::exception_ptr& error) {
-  if (!error) return "";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::bad_alloc&) {
-    return "out of memory";
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-}
-
 // --- Asking.
 
 // One question and its answer; an Error of rank 0 is thrown here. Each seed has its own tag, because the threads of a
@@ -133,12 +122,11 @@ class RemoteFolder : public RunFolder {
     const Bytes answer = ask(Ask::kRead, Packer().put(path));
     return SafetensorsFile::parse(Unpacker(answer).bytes(), path);
   }
-  void write_model(std::span<const std::byte> file) const override { ask(Ask::kModel, Packer().put(file)); }
-  void write_picture(const std::string& name, std::span<const std::byte> picture) const override {
-    ask(Ask::kPicture, Packer().put(name).put(picture));
+  void write(const std::string& name, std::span<const std::byte> file) const override {
+    ask(Ask::kWrite, Packer().put(name).put(file));
   }
-  bool has_picture(const std::string& name) const override {
-    const Bytes answer = ask(Ask::kHasPicture, Packer().put(name));
+  bool has(const std::string& name) const override {
+    const Bytes answer = ask(Ask::kHasFile, Packer().put(name));
     return Unpacker(answer).get<bool>();
   }
   std::string metrics() const override {
@@ -221,14 +209,13 @@ Bytes SeedServer::answer(int from, Unpacker& request) {
     case Ask::kDrop: folder().drop_checkpoint(); break;
     case Ask::kTrim: folder().trim_metrics(words.get<std::uint64_t>()); break;
     case Ask::kMetrics: folder().append_metrics(unpack<TrainState>(words)); break;
-    case Ask::kModel: folder().write_model(words.bytes()); break;
     case Ask::kCheckpoint: folder().write_checkpoint(words.bytes()); break;
-    case Ask::kPicture: {
+    case Ask::kWrite: {
       const std::string name = words.text();
-      folder().write_picture(name, words.bytes());
+      folder().write(name, words.bytes());
       break;
     }
-    case Ask::kHasPicture: p.put(folder().has_picture(words.text())); break;
+    case Ask::kHasFile: p.put(folder().has(words.text())); break;
     case Ask::kReadMetrics: p.put(folder().metrics()); break;
     case Ask::kEvent: {
       RunEvent event{.kind = words.get<RunEvent::Kind>()};

@@ -10,7 +10,6 @@
 #include "base/hash.hpp"
 #include "espalier/error.hpp"
 #include "espalier/ranks.hpp"
-#include "runs/run_pictures.hpp"
 
 namespace espalier {
 
@@ -282,9 +281,9 @@ void Session::save(bool finished) {
 void Session::write_model() const {
   const TrainState& s = trainer_->state();
   if (refined_is_best())
-    folder_->write_model(refined_->file.serialize());
+    folder_->write(RunFolder::kModel, refined_->file.serialize());
   else if (s.evaluated)
-    folder_->write_model(model_file(*trainer_->best_model(), model_notes(s.best)).serialize());
+    folder_->write(RunFolder::kModel, model_file(*trainer_->best_model(), model_notes(s.best)).serialize());
 }
 
 // Of a finished run: all that its model is made of is in the checkpoint.

@@ -10,27 +10,13 @@
 #include "models/dag/table_objective.hpp"
 
 namespace espalier {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TableColumn, name, numeric, mean, deviation, words, usual)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TableSchema, inputs, target, impute)
+
 namespace {
 
 using Json = nlohmann::json;
-
-Json column_json(const TableColumn& c) {
-  return {{"name", c.name},           {"numeric", c.numeric}, {"mean", c.mean},
-          {"deviation", c.deviation}, {"words", c.words},     {"usual", c.usual}};
-}
-
-TableColumn column_from(const Json& j) {
-  TableColumn c;
-  j.at("name").get_to(c.name);
-  j.at("numeric").get_to(c.numeric);
-  j.at("mean").get_to(c.mean);
-  j.at("deviation").get_to(c.deviation);
-  j.at("words").get_to(c.words);
-  j.at("usual").get_to(c.usual);
-  if (c.width() == 0 || !(c.deviation > 0))
-    fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
-  return c;
-}
 
 // Files of format 1 have the network in tensors of one place per id that was ever given: "weight" [E] and "bias" [N];
 // "edges" [E][4], from and to as two digits to the base of 256 each, plus 1 on the first so that 0 is no edge; "nodes"
@@ -70,23 +56,23 @@ DagNN network_of_format_1(const SafetensorsFile& file, const std::string& name) 
 
 }  // namespace
 
-std::string schema_text(const TableSchema& schema) {
-  Json columns = Json::array();
-  for (const TableColumn& c : schema.inputs) columns.push_back(column_json(c));
-  return Json{{"inputs", columns}, {"target", column_json(schema.target)}, {"impute", schema.impute}}.dump();
-}
+std::string schema_text(const TableSchema& schema) { return Json(schema).dump(); }
 
 TableSchema schema_from(const std::string& text, const std::string& name) {
   const Json json = parse_json(text, fmt::format("the columns of {}", name));
+  TableSchema schema;
   try {
-    TableSchema schema;
-    for (const Json& c : json.at("inputs")) schema.inputs.push_back(column_from(c));
-    schema.target = column_from(json.at("target"));
-    json.at("impute").get_to(schema.impute);
-    return schema;
+    json.get_to(schema);
   } catch (const Json::exception&) {
     fail("table model", fmt::format("columns in {} with missing or wrong entries", name), "what this library writes");
   }
+  const auto check = [](const TableColumn& c) {
+    if (c.width() == 0 || !(c.deviation > 0))
+      fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
+  };
+  std::ranges::for_each(schema.inputs, check);
+  check(schema.target);
+  return schema;
 }
 
 TableModel::TableModel(TableSchema schema, DagNN network)

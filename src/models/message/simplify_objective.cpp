@@ -29,6 +29,22 @@ constexpr double kNodeNs = 5000;  // one node, forward and backward
 constexpr std::uint64_t kEditWork = 25'600;
 constexpr std::size_t kMaxPairs = 200;  // in the figures of the end the first wrong answers stand for all of them
 
+// Between what was found and what was expected, as trees: exact within a budget of search nodes, which is the smaller
+// the larger the graphs; else an upper bound.
+double sum_of_edit_distances(std::span<const std::pair<const Expression*, const Expression*>> pairs,
+                             const ThreadPool& pool) {
+  return pool.reduce(
+      pairs.size(), 1, 1e5, 0.0,
+      [&](Chunk c) {
+        const auto& [found, expected] = pairs[c.index];
+        if (to_text(*found) == to_text(*expected)) return 0.0;
+        const LabelledGraph x = graph_of_expression(as_tree(*found)), y = graph_of_expression(as_tree(*expected));
+        const std::size_t size = std::max<std::size_t>(1, x.labels.size() * y.labels.size());
+        return edit_distance(x, y, {.max_nodes = kEditWork / size}).distance;
+      },
+      [](double& x, const double& y) { x += y; });
+}
+
 }  // namespace
 
 Fields fields_of(SimplifyTaskOptions& o) {
@@ -220,20 +236,16 @@ std::unique_ptr<Model> SimplifyObjective::snapshot(std::span<const float> weight
 
 // --- Figures for the end.
 
-double sum_of_edit_distances(std::span<const std::pair<const Expression*, const Expression*>> pairs,
-                             const ThreadPool& pool) {
-  return pool.reduce(
-      pairs.size(), 1, 1e5, 0.0,
-      [&](Chunk c) {
-        const auto& [found, expected] = pairs[c.index];
-        if (to_text(*found) == to_text(*expected)) return 0.0;
-        const LabelledGraph x = graph_of_expression(as_tree(*found)), y = graph_of_expression(as_tree(*expected));
-        const std::size_t size = std::max<std::size_t>(1, x.labels.size() * y.labels.size());
-        return edit_distance(x, y, {.max_nodes = kEditWork / size}).distance;
-      },
-      [](double& x, const double& y) { x += y; });
-}
+namespace {
 
+// How well predictions agree with the engine on one set.
+struct SimplifyScore {
+  double one_pass = 0, fixed_point = 0;  // fraction exactly right
+  // Between the predicted and the expected last graph; of many wrong answers the first 200 stand for all.
+  double mean_edit_distance = 0;
+};
+
+// Predictions are compared as trees.
 SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const Rewritten> outputs,
                              const Vocabulary& words, const ThreadPool& pool) {
   std::size_t once = 0, last = 0;
@@ -252,8 +264,6 @@ SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const
   return {static_cast<double>(once) / count, static_cast<double>(last) / count,
           pairs.empty() ? 0 : distance / static_cast<double>(pairs.size()) * wrong / count};
 }
-
-namespace {
 
 // Rewrites by one fixed edit per label: the best that any model without messages can learn.
 std::vector<Rewritten> rewrite_by_label(std::span<const Expression> inputs,

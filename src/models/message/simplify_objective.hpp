@@ -58,19 +58,4 @@ class SimplifyObjective : public Objective {
   std::vector<std::uint32_t> order_;
 };
 
-// Between what was found and what was expected, as trees: exact within a budget of search nodes, which is the smaller
-// the larger the graphs; else an upper bound.
-double sum_of_edit_distances(std::span<const std::pair<const Expression*, const Expression*>> pairs,
-                             const ThreadPool& pool);
-
-// How well predictions agree with the engine on one set.
-struct SimplifyScore {
-  double one_pass = 0, fixed_point = 0;  // fraction exactly right
-  // Between the predicted and the expected last graph; of many wrong answers the first 200 stand for all.
-  double mean_edit_distance = 0;
-};
-// Predictions are compared as trees.
-SimplifyScore score_rewrites(std::span<const Expression> inputs, std::span<const Rewritten> outputs,
-                             const Vocabulary& words, const ThreadPool& pool);
-
 }  // namespace espalier

@@ -1,9 +1,12 @@
-#include "board_argument.hpp"
+#include "arguments.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iostream>
+#include <iterator>
 
+#include "base/files.hpp"
 #include "command_line.hpp"
 
 namespace espalier::app {
@@ -35,6 +38,15 @@ BoardSize board_size(const std::string& option, const std::string& text, const L
   if (!text.empty()) return parse_board_size(option, text, most);
   const BoardView view = model.view();
   return {view.height, view.width};
+}
+
+std::unique_ptr<LatticeModel> load_lattice_model(const std::string& path) {
+  return load_model_as<LatticeModel>(path, "make one with: espalier train checkerboard");
+}
+
+CsvTable read_csv(const std::string& path) {
+  if (path != "-") return parse_csv(read_text(path), path);
+  return parse_csv(std::string(std::istreambuf_iterator<char>(std::cin), {}), "standard input");
 }
 
 }  // namespace espalier::app

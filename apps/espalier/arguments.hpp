@@ -1,9 +1,11 @@
-// Sizes and other whole numbers on the command line.
+// What is named on the command line: models, tables, sizes and other whole numbers.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "espalier/dag_nn.hpp"
 #include "espalier/lattice_model.hpp"
 
 namespace espalier::app {
@@ -21,5 +23,10 @@ BoardSize parse_board_size(const std::string& option, const std::string& text, i
 // The one on which the model is best looked at when the text is empty.
 BoardSize board_size(const std::string& option, const std::string& text, const LatticeModel& model,
                      int most = kMaxSide);
+
+// A file, or the folder of a run.
+std::unique_ptr<LatticeModel> load_lattice_model(const std::string& path);
+// A table from a file, or from standard input when it is "-".
+CsvTable read_csv(const std::string& path);
 
 }  // namespace espalier::app
