@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/files.hpp"
@@ -17,8 +17,6 @@
 
 namespace espalier {
 namespace {
-
-using Json = nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored as they lie in memory");
 
@@ -111,39 +109,97 @@ std::vector<To> converted(const NumpyArray& array, std::string_view what, std::s
 
 // ---- .npy ----
 
-struct NpyHeader {
+// The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+class NpyHeader {
+ public:
   std::string type;
-  bool fortran;
+  bool fortran = false;
   std::vector<std::size_t> shape;
-};
 
-// The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }. It is JSON but for
-// quotes, brackets, capitals and a comma before the end.
-NpyHeader parse_npy_header(std::string_view text, std::string_view what) {
-  std::string json;
-  bool quoted = false;
-  for (const char c : text) {
-    quoted ^= c == '\'' || c == '"';
-    if (!quoted && (c == ')' || c == '}')) {
-      json.resize(json.find_last_not_of(" \n") + 1);
-      if (json.ends_with(',')) json.pop_back();
+  NpyHeader(std::string_view text, std::string_view what) : text_(text), what_(what) {
+    bool has_type = false, has_order = false, has_shape = false;
+    expect('{');
+    while (!accept('}')) {
+      const std::string_view key = quoted();
+      expect(':');
+      bool& had = key == "descr" ? has_type : key == "fortran_order" ? has_order : has_shape;
+      if ((key != "descr" && key != "fortran_order" && key != "shape") || had) refuse();
+      had = true;
+      if (key == "descr")
+        read_type();
+      else if (key == "fortran_order")
+        read_order();
+      else
+        read_shape();
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
     }
-    const std::size_t other = quoted && c != '\'' ? std::string_view::npos : std::string_view("'()TF").find(c);
-    json += other == std::string_view::npos ? c : "\"[]tf"[other];
+    skip_blanks();
+    if (!text_.empty() || !has_type || !has_order || !has_shape) refuse();
   }
-  Json header = Json::parse(json, nullptr, false);
-  if (!header.is_object()) header = Json::object();
-  const Json type = header.value("descr", Json()), order = header.value("fortran_order", Json()),
-             shape = header.value("shape", Json());
-  if (type.is_array())
-    fail("read npy", fmt::format("{} of records", what), kKnownTypes, "save each column as an array of its own");
-  if (header.size() != 3 || !type.is_string() || !order.is_boolean() || !shape.is_array() ||
-      !std::ranges::all_of(shape, [](const Json& extent) { return extent.is_number_unsigned(); }))
-    fail("read npy", fmt::format("{} with a header that numpy does not write", what), "descr, fortran_order and shape",
+
+ private:
+  [[noreturn]] void refuse() const {
+    fail("read npy", fmt::format("{} with a header that numpy does not write", what_), "descr, fortran_order and shape",
          "the file is damaged, or of another kind");
-  if (shape.size() > kMaxRank) fail("read npy", fmt::format("{} of more than {} dimensions", what, kMaxRank), "fewer");
-  return {type.get<std::string>(), order.get<bool>(), shape.get<std::vector<std::size_t>>()};
-}
+  }
+  void skip_blanks() { text_.remove_prefix(std::min(text_.find_first_not_of(" \n"), text_.size())); }
+  bool accept(char c) {
+    skip_blanks();
+    if (!text_.starts_with(c)) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) refuse();
+  }
+  bool accept_word(std::string_view word) {
+    skip_blanks();
+    if (!text_.starts_with(word)) return false;
+    text_.remove_prefix(word.size());
+    return true;
+  }
+  std::string_view quoted() {
+    skip_blanks();
+    if (text_.empty() || (text_[0] != '\'' && text_[0] != '"')) refuse();
+    const std::size_t end = text_.find(text_[0], 1);
+    if (end == std::string_view::npos) refuse();
+    const std::string_view inside = text_.substr(1, end - 1);
+    text_.remove_prefix(end + 1);
+    return inside;
+  }
+  void read_type() {
+    skip_blanks();
+    if (text_.starts_with('['))
+      fail("read npy", fmt::format("{} of records", what_), kKnownTypes, "save each column as an array of its own");
+    type = quoted();
+  }
+  void read_order() {
+    fortran = accept_word("True");
+    if (!fortran && !accept_word("False")) refuse();
+  }
+  void read_shape() {
+    expect('(');
+    while (!accept(')')) {
+      skip_blanks();
+      std::size_t extent = 0;
+      const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
+      if (error != std::errc()) refuse();
+      text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+      if (shape.size() == kMaxRank)
+        fail("read npy", fmt::format("{} of more than {} dimensions", what_, kMaxRank), "fewer");
+      shape.push_back(extent);
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+  }
+
+  std::string_view text_, what_;
+};
 
 std::size_t little_endian(std::span<const std::byte> bytes) {
   std::size_t value = 0;
@@ -235,7 +291,7 @@ NumpyArray parse_npy(std::span<const std::byte> bytes, std::string_view what) {
   const std::size_t length = little_endian(bytes.subspan(8, length_bytes));
   if (length > kMaxHeaderBytes || length > text.size() - begin)
     refuse(fmt::format("with a header of {} bytes", length), "one that the file holds, of at most 10000 bytes");
-  NpyHeader header = parse_npy_header(text.substr(begin, length), what);
+  NpyHeader header(text.substr(begin, length), what);
   const std::size_t element = type_size(header.type);
   if (element == 0) fail("read npy", fmt::format("{} of type \"{}\"", what, header.type), kKnownTypes);
   if (header.fortran && header.shape.size() > 1)
