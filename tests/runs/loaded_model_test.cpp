@@ -141,7 +141,7 @@ TEST(LoadedModel, OneOfFormat2HasFixedWires) {
   EXPECT_EQ(model->automaton().options().candidates, 1);
   EXPECT_EQ(model->automaton().update().wires(), 0);
   EXPECT_EQ(model_file(*model).meta("format"), "espalier model 2");
-  EXPECT_EQ(model->parameters().hash(), "a30c27343371df3761b4af39e723c792");
+  // What the version that wrote it made of this start.
   const auto stepper = make_stepper(*model, model->start(8, 8, 3), run_options(*model));
   stepper->advance(20, ThreadPool(1));
   EXPECT_EQ(stepper->figures().hash, "8852d80e1fcf195f5d3104efaa994dfb");
