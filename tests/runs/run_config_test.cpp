@@ -171,9 +171,9 @@ TEST(RunConfig, FilesOfOlderVersionsAreRead) {
       EXPECT_EQ(now.at(same), Json::parse(other.text()).at(same)) << name << " " << key;
     }
     std::size_t added = 0;  // since then
-    for (const char* option :
-         {"refine", "improve", "refine-every", "trials", "budget", "from", "persist", "heal", "async", "halving",
-          "parametrisation", "entropy-weight", "entropy-weight-final", "entropy-from", "loss-steps"})
+    for (const char* option : {"refine", "improve", "refine-every", "trials", "budget", "from", "persist", "heal",
+                               "async", "halving", "parametrisation", "entropy-weight", "entropy-weight-final",
+                               "entropy-from", "loss-steps", "pool", "pool-damage"})
       added += now.contains(option);
     EXPECT_EQ(now.size(), before.size() + added) << name << ": options that the old version did not know";
   }

@@ -36,6 +36,7 @@ std::vector<RunConfig> every_kind(const TempFolder& folder) {
                                     {"loss-steps", "2"},
                                     {"gumbel-final", "1"}})
     all.back().set(name, value);
+  all.push_back(pooled_picture(folder));
   all.push_back(small_table(folder));
   all.push_back(small_simplify());
   return all;

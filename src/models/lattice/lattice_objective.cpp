@@ -107,6 +107,7 @@ LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, con
   if (from) options.automaton = from->automaton().options();
   goal.fit(options.rollout, options.automaton.channels);
   check_rollout(options.rollout, options.automaton.channels);  // before data take time and memory
+  check_pool(options.pool, options.rollout, options.automaton.channels);
   if (options.recipe.loss_steps < 1 || options.recipe.loss_steps > options.rollout.steps)
     fail("loss", fmt::format("the last {} steps", options.recipe.loss_steps),
          fmt::format("1 to {}, those of a rollout", options.rollout.steps));
@@ -135,10 +136,15 @@ LatticeObjective::LatticeObjective(Start start, std::shared_ptr<const LatticeGoa
   const std::size_t cells = static_cast<std::size_t>(r.batch) * r.height * r.width;
   initial_.resize(cells * options_.automaton.channels);
   target_.resize(cells * goal_->loss_channels());
+  if (options_.pool.boards) {
+    data_.draw(0, initial_, target_);
+    boards_.emplace(options_.pool, r, options_.automaton.channels, seed, initial_);
+  }
   if (r.fire_rate < 1) validation_fire_ = draw_fire(data_.validation, r.steps, r.fire_rate, seed, kValidationFireStep);
 }
 
 void LatticeObjective::begin_step(std::uint64_t step, double progress, double last_loss) {
+  if (boards_) boards_->forget();
   const LatticeRecipe& r = options_.recipe;
   if (progress >= r.freeze_from && last_loss < r.freeze_loss) {
     const double share = std::min(1.0, (progress - r.freeze_from) / std::max(1e-9f, r.freeze_to - r.freeze_from));
@@ -157,6 +163,16 @@ void LatticeObjective::begin_step(std::uint64_t step, double progress, double la
   choice_.step = static_cast<std::uint32_t>(step);
 }
 
+void LatticeObjective::end_step() {
+  if (boards_) boards_->commit();
+}
+
+SafetensorsFile LatticeObjective::state() const { return boards_ ? boards_->state() : SafetensorsFile(); }
+
+void LatticeObjective::restore_state(const SafetensorsFile& state) {
+  if (boards_) boards_->restore(state);
+}
+
 // At its full rate the straight-through end has turned one wrong bit into hundreds within a few dozen steps.
 bool LatticeObjective::astray(double progress, const Evaluation& last, const Evaluation& best) const {
   return progress >= options_.recipe.straight_from && last.loss > 2 * best.loss + 1;
@@ -165,8 +181,10 @@ bool LatticeObjective::astray(double progress, const Evaluation& last, const Eva
 double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
   PhaseClock book;
   data_.draw(batch, initial_, target_);
+  BoardPool::Drawn drawn;
+  if (boards_) drawn = boards_->draw(batch, target_, initial_);
   book(phases.data);
-  if (options_.reference) return accumulate_reference(batch, pool, phases);
+  if (options_.reference) return accumulate_reference(batch, std::move(drawn), pool, phases);
   rollout_.soften(parameters_.values(), choice_, pool);
   rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
   rollout_.begin_loss(target_, goal_->loss_channels(), pool, options_.recipe.loss_steps);
@@ -177,11 +195,13 @@ double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool,
   if (entropy_weight_ > 0)
     loss += entropy_loss(parameters_.values(), entropy_weight_, parameters_.gradients(), pool,
                          options_.automaton.parametrisation);
+  if (boards_) boards_->keep(std::move(drawn), rollout_.last_bits(pool));
   book(phases.backward);
   return loss;
 }
 
-double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
+double LatticeObjective::accumulate_reference(std::uint64_t batch, BoardPool::Drawn drawn, const ThreadPool& pool,
+                                              PhaseSeconds& phases) {
   const double start = seconds_now();
   std::span<const float> logits = parameters_.values();
   AlignedVector<float> noisy;
@@ -202,6 +222,11 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
     loss += entropy_weight_ * reference::entropy<double>(weights, options_.automaton.parametrisation, &slopes);
     for (std::size_t i = 0; i < slopes.size(); ++i)
       parameters_.gradients()[i] += static_cast<float>(entropy_weight_ * slopes[i]);
+  }
+  if (boards_) {
+    std::vector<std::uint8_t> last;
+    for (const float value : r.state(options_.rollout.steps)) last.push_back(value >= 0.5f);
+    boards_->keep(std::move(drawn), std::move(last));
   }
   phases.forward += middle - start;
   phases.backward += seconds_now() - middle;

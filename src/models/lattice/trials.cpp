@@ -165,11 +165,10 @@ Trial TrialRunner::stays(const TrialStage& stage, std::uint64_t steps) const {
   return count.trial("stays", fmt::format("every step from {} to {}", steps, kLongSteps));
 }
 
-Trial TrialRunner::heals(const TrialStage& stage, std::uint64_t steps) const {
+Trial TrialRunner::heals(std::string name, const TrialStage& stage, std::uint64_t steps, std::uint64_t time) const {
   constexpr std::uint64_t kDamages = 96;
   const std::size_t H = stage.start.height(), W = stage.start.width();
   Simulator simulator(cell_, H, W, {.periodic = model_.periodic()});
-  const std::uint64_t time = 2 * (H + W) + 2 * steps;
   Board whole = stage.start;
   simulator.run(whole, 2 * steps, pool_);
   Count count;
@@ -201,7 +200,7 @@ Trial TrialRunner::heals(const TrialStage& stage, std::uint64_t steps) const {
     simulator.run(board, time, pool_);
     count.add(board, stage.target);
   }
-  return count.trial("heals",
+  return count.trial(std::move(name),
                      fmt::format("{} kinds of damage to at most a quarter of the cells: 0, 1 or random bits in every "
                                  "channel; after {} steps",
                                  kDamages, time));

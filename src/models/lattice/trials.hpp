@@ -29,8 +29,8 @@ class TrialRunner {
   // What keeps a picture: right at every step from `steps` to 10,000, or to where the whole board repeats itself;
   Trial stays(const TrialStage& stage, std::uint64_t steps) const;
   // right again after each of many kinds of damage to at most a quarter of the board, cells set to 0, to 1 or to random
-  // bits in every channel;
-  Trial heals(const TrialStage& stage, std::uint64_t steps) const;
+  // bits in every channel, and `time` for it;
+  Trial heals(std::string name, const TrialStage& stage, std::uint64_t steps, std::uint64_t time) const;
   // right at every step once slow cells have had their time.
   Trial stays_asynchronous(const TrialStage& stage, std::uint64_t steps) const;
   bool wanted(const std::string& name) const;
