@@ -267,30 +267,31 @@ Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
 constexpr std::uint64_t kMutantsPerStep = 400;  // that take about as long as an optimizer step
 constexpr std::uint64_t kShorter = 5;           // a search in the middle of training
 
+// How much better a grade gets depends on the circuit that its search begins with, and near some there is nothing
+// better: where too much is lost in the end, the search begins again, by other mutants, for another circuit.
 class LatticeObjective::Search : public Refinement {
  public:
-  Search(const LatticeObjective& objective, const LatticeModel& best, std::uint64_t round, const ThreadPool& pool)
-      : objective_(objective),
-        options_{.seed = objective.seed_ + (round << 32),
-                 .evaluations = round ? objective.options_.refine / kShorter : objective.options_.refine,
-                 .improve = objective.improve()},
-        refiner_(best, options_, pool, {}, objective.options_.trials) {}
+  Search(const LatticeObjective& objective, const LatticeModel& from, std::uint64_t round, const ThreadPool& pool)
+      : objective_(objective), from_(from), round_(round), refiner_(begin(pool)) {}
   SearchProgress progress() const override {
-    const SearchState& s = refiner_.search().state();
-    const std::uint64_t total = s.improved_at + options_.improve;  // of one that has nothing else to do any more
-    const bool improves = options_.improve && !s.best_score.wrong && !s.best_score.flaws;
-    return {s.evaluations, improves ? total : options_.evaluations,
-            static_cast<double>(s.best_score.wrong) / static_cast<double>(refiner_.boards()), s.best_score.size.gates,
-            std::min(s.evaluations, options_.evaluations + options_.improve) / kMutantsPerStep};
+    const SearchOptions options = search_options();
+    const SearchState& s = shown().search().state();
+    const std::uint64_t total = s.improved_at + options.improve;  // of one that has nothing else to do any more
+    const bool improves = options.improve && !s.best_score.wrong && !s.best_score.flaws;
+    const std::uint64_t before = refiner_ ? mutants_ : mutants_ - s.evaluations;
+    return {before + s.evaluations, before + (improves ? total : options.evaluations),
+            static_cast<double>(s.best_score.wrong) / static_cast<double>(shown().boards()), s.best_score.size.gates,
+            (before + std::min(s.evaluations, options.evaluations + options.improve)) / kMutantsPerStep};
   }
   bool step(const ThreadPool& pool) override {
-    if (refiner_.search().ended()) return false;
-    refiner_.search().step(pool);
+    if (!refiner_) return false;
+    if (refiner_->search().ended()) return begin_again(pool);
+    refiner_->search().step(pool);
     return true;
   }
-  std::unique_ptr<Model> model(const ThreadPool& pool) const override { return refiner_.best(pool); }
+  std::unique_ptr<Model> model(const ThreadPool& pool) const override { return best().best(pool); }
   Evaluation evaluate(const ThreadPool& pool) const override {
-    const std::unique_ptr<LatticeModel> best = refiner_.best(pool);
+    const std::unique_ptr<LatticeModel> best = this->best().best(pool);
     const RolloutOptions& rollout = objective_.options_.rollout;
     Evaluation result =
         objective_.judge(best->quick_cell(), objective_.goal_->data(rollout, best->channels(), objective_.seed_), pool);
@@ -298,15 +299,51 @@ class LatticeObjective::Search : public Refinement {
     return result;
   }
   std::map<std::string, std::string> notes() const override {
-    ModelNotes notes = refiner_.notes();
+    ModelNotes notes = best().notes();
     notes["refined.seed"] = std::to_string(objective_.seed_);
     return notes;
   }
 
  private:
+  static constexpr std::uint64_t kCircuits = 3;    // at most
+  static constexpr std::uint64_t kPoor = 150'000;  // millionths that are lost
+  static constexpr std::uint64_t kNotSolved = 1'000'001;
+
+  SearchOptions search_options() const {
+    const std::uint64_t all = objective_.options_.refine;
+    return {.seed = objective_.seed_ + (round_ << 32) + (circuit_ << 48),
+            .evaluations = round_ && !circuit_ ? all / kShorter : all,
+            .improve = objective_.improve()};
+  }
+  std::unique_ptr<ModelRefiner> begin(const ThreadPool& pool) const {
+    return std::make_unique<ModelRefiner>(from_, search_options(), pool, LaneOptions{}, objective_.options_.trials);
+  }
+  // Over longer runs than those that a search for a better grade is led by: what is lost in them may be lost late.
+  bool begin_again(const ThreadPool& pool) {
+    const SearchState& s = refiner_->search().state();
+    const bool solved = !s.best_score.wrong && !s.best_score.flaws;
+    if (!objective_.improve() || (!solved && !best_)) return false;
+    const std::uint64_t lost =
+        solved ? trial_losses(*refiner_->best(pool), objective_.goal_->graded(), pool, {.runs = 4, .steps = 4000})
+               : kNotSolved;
+    const ThreadPool::Uninterrupted whole(pool);
+    mutants_ += s.evaluations;
+    if (!best_ || lost < lost_) {
+      lost_ = lost;
+      best_ = std::move(refiner_);
+    }
+    refiner_ = lost_ > kPoor && ++circuit_ < kCircuits ? begin(pool) : nullptr;
+    return refiner_ != nullptr;
+  }
+  const ModelRefiner& best() const { return best_ ? *best_ : *refiner_; }
+  const ModelRefiner& shown() const { return refiner_ ? *refiner_ : *best_; }
+
   const LatticeObjective& objective_;
-  SearchOptions options_;
-  ModelRefiner refiner_;
+  const LatticeModel& from_;
+  std::uint64_t round_, circuit_ = 0;
+  std::uint64_t mutants_ = 0;                     // of circuits before
+  std::unique_ptr<ModelRefiner> refiner_, best_;  // of this circuit, or none any more; of the best one before
+  std::uint64_t lost_ = 0;                        // by the best one
 };
 
 std::unique_ptr<Refinement> LatticeObjective::refine(const Model& best, std::uint64_t round,

@@ -242,13 +242,14 @@ std::size_t failed_trials(const LatticeModel& model, const std::vector<std::stri
   return failed;
 }
 
-std::uint64_t trial_losses(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool) {
-  constexpr std::uint64_t kRuns = 12, kSteps = 400, kFirstSeed = std::uint64_t{1} << 32;
+std::uint64_t trial_losses(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool,
+                           const LossRuns& over) {
+  constexpr std::uint64_t kFirstSeed = std::uint64_t{1} << 32;
   double losses = 0;
-  for (std::uint64_t run = 0; run < kRuns; ++run)
-    for (const Trial& trial : model.goal().trials(model, {kFirstSeed + run, kSteps, names}, pool))
+  for (std::uint64_t run = 0; run < over.runs; ++run)
+    for (const Trial& trial : model.goal().trials(model, {kFirstSeed + run, over.steps, names}, pool))
       losses += 1 - trial.score;
-  return static_cast<std::uint64_t>(1e6 * losses / static_cast<double>(kRuns) + 0.5);
+  return static_cast<std::uint64_t>(1e6 * losses / static_cast<double>(over.runs) + 0.5);
 }
 
 std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options, const ThreadPool& pool) {

@@ -48,7 +48,11 @@ class TrialRunner {
 
 // How many of these trials of its goal a model fails.
 std::size_t failed_trials(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool);
-// What it gets wrong in these, in millionths of their bits, over several shorter runs that `eval` does not do.
-std::uint64_t trial_losses(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool);
+// What it gets wrong in these, in millionths of their bits, over several runs that `eval` does not do.
+struct LossRuns {
+  std::uint64_t runs = 12, steps = 400;
+};
+std::uint64_t trial_losses(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool,
+                           const LossRuns& over = {});
 
 }  // namespace espalier
