@@ -134,6 +134,8 @@ class Rollout {
                const ThreadPool& pool = calling_thread());
   // The state after step t (0 = initial), [batch][C][H][W].
   std::vector<float> state(int t) const;
+  // The last state with every value rounded, [batch][C][H][W]; of all samples, also where ranks have shared them out.
+  std::vector<std::uint8_t> last_bits(const ThreadPool& pool = calling_thread()) const;
   // Sum over batch, cells and the first `loss_channels` channels of (y - target)^2 at the last step, or its mean over
   // the last `loss_steps`; target: [batch][loss_channels][H][W]. Fixed order. Keeps the gradient for backward().
   double loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread(),

@@ -35,6 +35,7 @@ enum class Purpose : std::uint32_t {
   kSearch = 11,
   kRefine = 12,
   kRestart = 13,
+  kPool = 14,
 };
 
 // All numbers of one (seed, purpose, step).

@@ -278,6 +278,9 @@ const std::vector<TrainedGroup>& trained_groups() {
         {"pattern-seed",
          "pattern --epochs 30 --lr 0.3 --channels 5 --kernels 3 --update 40,20,10,5 --steps 5 --seed-row 4 "
          "--seed-column 3 --boundary periodic"},
+        {"pattern-pool",
+         "pattern --epochs 40 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 4 --pool 9 --pool-damage 2 "
+         "--accumulate 2 --loss-steps 2 --start-logit 4"},
         {"rule", "rule --rule B36/S23 --epochs 50 --batch 7 --lr 0.3"},
         {"rule-table", "rule --epochs 30 --lr 0.3"},
         {"boards", "boards --epochs 30 --lr 0.3 --channels 4 --kernels 4 --steps 2 --update 64x2,32,16,8,4 --batch 5"},

@@ -132,6 +132,12 @@ class PictureOptions : public LatticeTaskOptions {
     if (!built_in_) f.add("target", target_, "the target: an ASCII pattern or a PNG").metavar("FILE");
     f.add("seed-row", seed_row_, "row of the one living cell at the start; -1 = none", -1, 1e5);
     f.add("seed-column", seed_column_, "its column", -1, 1e5);
+    f.add("pool", lattice.pool.boards,
+          "boards that training goes on with from step to step; 0 = none: each step begins with the task's start", 0,
+          1e7);
+    f.add("pool-damage", lattice.pool.damaged,
+          "boards of a mini-batch from the pool, those with the fewest wrong bits, in which a square is damaged", 0,
+          1e6);
     f.add("persist", persist_,
           "the picture stays: a counter of steps is built around the cell that has learned to grow it");
     f.add("heal", heal_, "it stays, and comes back whatever is done to its cells; the boundary is zero");
@@ -148,7 +154,7 @@ class PictureOptions : public LatticeTaskOptions {
     const Keep keep = async_ ? Keep::kAsync : heal_ ? Keep::kHeal : persist_ ? Keep::kPersist : Keep::kNothing;
     const bool in_the_middle = async_ && seed_row_ < 0 && seed_column_ < 0;
     return picture_goal(pattern, in_the_middle ? pattern.height / 2 : seed_row_,
-                        in_the_middle ? pattern.width / 2 : seed_column_, keep);
+                        in_the_middle ? pattern.width / 2 : seed_column_, keep, lattice.pool.boards > 0);
   }
   LatticeOptions prepared() const override {
     LatticeOptions options = lattice;

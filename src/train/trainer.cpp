@@ -77,6 +77,7 @@ void Trainer::step() {
   {
     const ThreadPool::Uninterrupted whole(pool_);  // half an update would be lost work at best
     optimizer_.step(parameters, std::ldexp(options_.schedule.at(step, options_.steps), returned), pool_);
+    objective_.end_step();
   }
   phases_.optimizer += seconds_now() - start;
   if (pool_.ranks()) bytes_sent_ += pool_.ranks()->bytes_sent() - sent_before;

@@ -120,7 +120,7 @@ TEST(Info, LayersAreInTheirOrderAndEqualOnesOneLine) {
   run({"train", "life", "--seeds", "1", "--train-steps", "1", "--quiet", "--out", folder / "run"});
   const std::string shown = run({"info", folder / "run"}).out;
   expect_in(shown, {"update.0 .. update.16", "perceive.3", "update=128x17,64,32,16,8,4,2,1"});
-  EXPECT_LT(std::count(shown.begin(), shown.end(), '\n'), 70) << shown;
+  EXPECT_EQ(shown.find("update.8"), std::string::npos) << shown;
 }
 
 TEST(Info, TellsWhatIsInAModel) {

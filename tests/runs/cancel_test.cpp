@@ -13,15 +13,15 @@ namespace {
 bool carry_on(const Trainer&, bool) { return true; }
 
 struct Ran {
-  std::string weights;
+  std::string weights, state;
   double loss = 0, best_loss = 0;
   AlignedVector<float> best;
   bool operator==(const Ran&) const = default;
 };
 
 Ran result(Trainer& trainer) {
-  return {trainer.objective().parameters().hash(), trainer.state().loss, trainer.state().best.loss,
-          trainer.state().best_values};
+  return {trainer.objective().parameters().hash(), trainer.objective().state().tensors_hash(), trainer.state().loss,
+          trainer.state().best.loss, trainer.state().best_values};
 }
 
 class CancelTest : public testing::Test {
@@ -51,6 +51,8 @@ class CancelTest : public testing::Test {
                                                    {"freeze-from", "0.2"},
                                                    {"gumbel-final", "1"},
                                                    {"entropy-weight-final", "0.2"}}));
+    // Boards that go from step to step, two mini-batches in each.
+    all.push_back(pooled_picture(folder_));
     all.push_back(small_table(folder_));
     all.push_back(small_simplify());
     return all;

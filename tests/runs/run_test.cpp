@@ -39,6 +39,7 @@ std::vector<RunConfig> every_kind(const TempFolder& folder) {
   all.push_back(steady_picture(folder));
   for (const auto& [name, value] : {std::pair{"candidates", "4"}, {"gumbel-final", "1"}, {"freeze-from", "0.6"}})
     all.back().set(name, value);
+  all.push_back(pooled_picture(folder));
   all.push_back(small_table(folder));
   all.push_back(small_simplify());
   return all;

@@ -88,6 +88,7 @@ TEST(RankRollouts, LossAndGradientsAreThoseOfOneProcess) {
   struct Result {
     double loss;
     std::vector<float> gradients;
+    std::vector<std::uint8_t> last;
     bool operator==(const Result&) const = default;
   };
   const auto result = [&](const ThreadPool& pool) {
@@ -103,6 +104,7 @@ TEST(RankRollouts, LossAndGradientsAreThoseOfOneProcess) {
     rollout.backward(pool);
     r.loss = rollout.end_loss(pool);
     rollout.add_gradients(parameters.gradients(), pool);
+    r.last = rollout.last_bits(pool);
     r.gradients.assign(parameters.gradients().begin(), parameters.gradients().end());
     return r;
   };
@@ -112,6 +114,33 @@ TEST(RankRollouts, LossAndGradientsAreThoseOfOneProcess) {
       ThreadPool pool(1);
       pool.join(&ranks);
       EXPECT_TRUE(result(pool) == alone) << "rank " << ranks.rank() << " of " << size;
+    });
+}
+
+// Boards that go on from step to step are the same on every rank, whichever has run them.
+TEST(RankRollouts, APoolOfBoardsIsThatOfOneProcess) {
+  const RunConfig config = configure("letter", {{"channels", "12"},
+                                                {"update", "96,48,24,12"},
+                                                {"steps", "3"},
+                                                {"batch", "5"},
+                                                {"pool", "8"},
+                                                {"pool-damage", "2"},
+                                                {"accumulate", "2"},
+                                                {"start-logit", "3"},
+                                                {"lr", "0.3"}});
+  const auto result = [&](const ThreadPool& pool) {
+    const auto objective = config.make_objective();
+    Trainer trainer(*objective, config.train, pool);
+    for (int step = 0; step < 6; ++step) trainer.step();
+    return objective->parameters().hash() + objective->state().tensors_hash();
+  };
+  const std::string alone = result(calling_thread());
+  for (const int size : {2, 3, 8})
+    as_ranks(size, [&](Ranks& ranks) {
+      ThreadPool pool(1);
+      pool.join(&ranks);
+      EXPECT_EQ(result(pool), alone) << "rank " << ranks.rank() << " of " << size;
+      EXPECT_TRUE(ranks.any(ranks.bytes_sent() > 0));
     });
 }
 

@@ -47,6 +47,15 @@ inline RunConfig steady_picture(const TempFolder& folder, std::uint64_t steps = 
   return config;
 }
 
+// The same with a pool of boards.
+inline RunConfig pooled_picture(const TempFolder& folder) {
+  RunConfig config = steady_picture(folder);
+  for (const auto& [name, value] :
+       {std::pair{"batch", "3"}, {"pool", "7"}, {"pool-damage", "2"}, {"accumulate", "2"}, {"start-logit", "4"}})
+    config.set(name, value);
+  return config;
+}
+
 inline std::string small_csv(const TempFolder& folder) {
   write_atomically(folder / "rows.csv",
                    std::string_view("size,colour,kind\n1,red,a\n2,red,a\n1.5,blue,a\n1.2,blue,a\n9,red,b\n8,blue,b\n"

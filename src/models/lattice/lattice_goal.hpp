@@ -72,8 +72,9 @@ std::shared_ptr<const LatticeGoal> rule_goal(const std::string& name, const Rule
 // Squares of 2 x 2 in channel 0, out of noise in every channel.
 std::shared_ptr<const LatticeGoal> checkerboard_goal();
 // A picture grown from one living cell at (seed_row, seed_column), or from nothing where these are negative.
+// pooled: it was trained with a pool of boards, and trials say how far it stays and heals by itself.
 std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column,
-                                                Keep keep = Keep::kNothing);
+                                                Keep keep = Keep::kNothing, bool pooled = false);
 std::shared_ptr<const LatticeGoal> load_picture(const SafetensorsFile& file);
 // Given boards and what becomes of them.
 std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validation_fraction);

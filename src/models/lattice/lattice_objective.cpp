@@ -143,6 +143,7 @@ LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, con
   if (from) options.automaton = from->automaton().options();
   goal.fit(options.rollout, options.automaton.channels);
   check_rollout(options.rollout, options.automaton.channels);  // before data take time and memory
+  check_pool(options.pool, options.rollout, options.automaton.channels);
   if (options.recipe.loss_steps < 1 || options.recipe.loss_steps > options.rollout.steps)
     fail("loss", fmt::format("the last {} steps", options.recipe.loss_steps),
          fmt::format("1 to {}, those of a rollout", options.rollout.steps));
@@ -172,10 +173,15 @@ LatticeObjective::LatticeObjective(Start start, std::shared_ptr<const LatticeGoa
   const std::size_t cells = static_cast<std::size_t>(r.batch) * r.height * r.width;
   initial_.resize(cells * options_.automaton.channels);
   target_.resize(cells * goal_->loss_channels());
+  if (options_.pool.boards) {
+    data_.draw(0, initial_, target_);
+    boards_.emplace(options_.pool, r, options_.automaton.channels, seed, initial_);
+  }
   if (r.fire_rate < 1) validation_fire_ = draw_fire(data_.validation, r.steps, r.fire_rate, seed, kValidationFireStep);
 }
 
 void LatticeObjective::begin_step(std::uint64_t step, double progress, double last_loss) {
+  if (boards_) boards_->forget();
   const LatticeRecipe& r = options_.recipe;
   if (progress >= r.freeze_from && last_loss < r.freeze_loss) {
     const double share = std::min(1.0, (progress - r.freeze_from) / std::max(1e-9f, r.freeze_to - r.freeze_from));
@@ -193,6 +199,16 @@ void LatticeObjective::begin_step(std::uint64_t step, double progress, double la
   choice_.step = static_cast<std::uint32_t>(step);
 }
 
+void LatticeObjective::end_step() {
+  if (boards_) boards_->commit();
+}
+
+SafetensorsFile LatticeObjective::state() const { return boards_ ? boards_->state() : SafetensorsFile(); }
+
+void LatticeObjective::restore_state(const SafetensorsFile& state) {
+  if (boards_) boards_->restore(state);
+}
+
 // At its full rate the straight-through end has turned one wrong bit into hundreds within a few dozen steps.
 bool LatticeObjective::astray(double progress, const Evaluation& last, const Evaluation& best) const {
   return progress >= options_.recipe.straight_from && last.loss > 2 * best.loss + 1;
@@ -201,8 +217,10 @@ bool LatticeObjective::astray(double progress, const Evaluation& last, const Eva
 double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
   PhaseClock book;
   data_.draw(batch, initial_, target_);
+  BoardPool::Drawn drawn;
+  if (boards_) drawn = boards_->draw(batch, target_, initial_);
   book(phases.data);
-  if (options_.reference) return accumulate_reference(batch, pool, phases);
+  if (options_.reference) return accumulate_reference(batch, std::move(drawn), pool, phases);
   rollout_.soften(parameters_.values(), choice_, pool);
   rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
   rollout_.begin_loss(target_, goal_->loss_channels(), pool, options_.recipe.loss_steps);
@@ -218,11 +236,13 @@ double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool,
     loss += wire_entropy_loss(automaton_.update(), parameters_.values().subspan(gates), entropy_weight_,
                               gradients.subspan(gates));
   }
+  if (boards_) boards_->keep(std::move(drawn), rollout_.last_bits(pool));
   book(phases.backward);
   return loss;
 }
 
-double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
+double LatticeObjective::accumulate_reference(std::uint64_t batch, BoardPool::Drawn drawn, const ThreadPool& pool,
+                                              PhaseSeconds& phases) {
   const double start = seconds_now();
   std::span<const float> logits = parameters_.values();
   AlignedVector<float> noisy;
@@ -248,6 +268,11 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, const ThreadP
     slopes.insert(slopes.end(), wire_slopes.begin(), wire_slopes.end());
     for (std::size_t i = 0; i < slopes.size(); ++i)
       parameters_.gradients()[i] += static_cast<float>(entropy_weight_ * slopes[i]);
+  }
+  if (boards_) {
+    std::vector<std::uint8_t> last;
+    for (const float value : r.state(options_.rollout.steps)) last.push_back(value >= 0.5f);
+    boards_->keep(std::move(drawn), std::move(last));
   }
   phases.forward += middle - start;
   phases.backward += seconds_now() - middle;
@@ -291,30 +316,31 @@ Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
 constexpr std::uint64_t kMutantsPerStep = 400;  // that take about as long as an optimizer step
 constexpr std::uint64_t kShorter = 5;           // a search in the middle of training
 
+// How much better a grade gets depends on the circuit that its search begins with, and near some there is nothing
+// better: where too much is lost in the end, the search begins again, by other mutants, for another circuit.
 class LatticeObjective::Search : public Refinement {
  public:
-  Search(const LatticeObjective& objective, const LatticeModel& best, std::uint64_t round, const ThreadPool& pool)
-      : objective_(objective),
-        options_{.seed = objective.seed_ + (round << 32),
-                 .evaluations = round ? objective.options_.refine / kShorter : objective.options_.refine,
-                 .improve = objective.improve()},
-        refiner_(best, options_, pool, {}, objective.options_.trials) {}
+  Search(const LatticeObjective& objective, const LatticeModel& from, std::uint64_t round, const ThreadPool& pool)
+      : objective_(objective), from_(from), round_(round), refiner_(begin(pool)) {}
   SearchProgress progress() const override {
-    const SearchState& s = refiner_.search().state();
-    const std::uint64_t total = s.improved_at + options_.improve;  // of one that has nothing else to do any more
-    const bool improves = options_.improve && !s.best_score.wrong && !s.best_score.flaws;
-    return {s.evaluations, improves ? total : options_.evaluations,
-            static_cast<double>(s.best_score.wrong) / static_cast<double>(refiner_.boards()), s.best_score.size.gates,
-            std::min(s.evaluations, options_.evaluations + options_.improve) / kMutantsPerStep};
+    const SearchOptions options = search_options();
+    const SearchState& s = shown().search().state();
+    const std::uint64_t total = s.improved_at + options.improve;  // of one that has nothing else to do any more
+    const bool improves = options.improve && !s.best_score.wrong && !s.best_score.flaws;
+    const std::uint64_t before = refiner_ ? mutants_ : mutants_ - s.evaluations;
+    return {before + s.evaluations, before + (improves ? total : options.evaluations),
+            static_cast<double>(s.best_score.wrong) / static_cast<double>(shown().boards()), s.best_score.size.gates,
+            (before + std::min(s.evaluations, options.evaluations + options.improve)) / kMutantsPerStep};
   }
   bool step(const ThreadPool& pool) override {
-    if (refiner_.search().ended()) return false;
-    refiner_.search().step(pool);
+    if (!refiner_) return false;
+    if (refiner_->search().ended()) return begin_again(pool);
+    refiner_->search().step(pool);
     return true;
   }
-  std::unique_ptr<Model> model(const ThreadPool& pool) const override { return refiner_.best(pool); }
+  std::unique_ptr<Model> model(const ThreadPool& pool) const override { return best().best(pool); }
   Evaluation evaluate(const ThreadPool& pool) const override {
-    const std::unique_ptr<LatticeModel> best = refiner_.best(pool);
+    const std::unique_ptr<LatticeModel> best = this->best().best(pool);
     const RolloutOptions& rollout = objective_.options_.rollout;
     Evaluation result =
         objective_.judge(best->quick_cell(), objective_.goal_->data(rollout, best->channels(), objective_.seed_), pool);
@@ -322,15 +348,51 @@ class LatticeObjective::Search : public Refinement {
     return result;
   }
   std::map<std::string, std::string> notes() const override {
-    ModelNotes notes = refiner_.notes();
+    ModelNotes notes = best().notes();
     notes["refined.seed"] = std::to_string(objective_.seed_);
     return notes;
   }
 
  private:
+  static constexpr std::uint64_t kCircuits = 3;    // at most
+  static constexpr std::uint64_t kPoor = 150'000;  // millionths that are lost
+  static constexpr std::uint64_t kNotSolved = 1'000'001;
+
+  SearchOptions search_options() const {
+    const std::uint64_t all = objective_.options_.refine;
+    return {.seed = objective_.seed_ + (round_ << 32) + (circuit_ << 48),
+            .evaluations = round_ && !circuit_ ? all / kShorter : all,
+            .improve = objective_.improve()};
+  }
+  std::unique_ptr<ModelRefiner> begin(const ThreadPool& pool) const {
+    return std::make_unique<ModelRefiner>(from_, search_options(), pool, LaneOptions{}, objective_.options_.trials);
+  }
+  // Over longer runs than those that a search for a better grade is led by: what is lost in them may be lost late.
+  bool begin_again(const ThreadPool& pool) {
+    const SearchState& s = refiner_->search().state();
+    const bool solved = !s.best_score.wrong && !s.best_score.flaws;
+    if (!objective_.improve() || (!solved && !best_)) return false;
+    const std::uint64_t lost =
+        solved ? trial_losses(*refiner_->best(pool), objective_.goal_->graded(), pool, {.runs = 4, .steps = 4000})
+               : kNotSolved;
+    const ThreadPool::Uninterrupted whole(pool);
+    mutants_ += s.evaluations;
+    if (!best_ || lost < lost_) {
+      lost_ = lost;
+      best_ = std::move(refiner_);
+    }
+    refiner_ = lost_ > kPoor && ++circuit_ < kCircuits ? begin(pool) : nullptr;
+    return refiner_ != nullptr;
+  }
+  const ModelRefiner& best() const { return best_ ? *best_ : *refiner_; }
+  const ModelRefiner& shown() const { return refiner_ ? *refiner_ : *best_; }
+
   const LatticeObjective& objective_;
-  SearchOptions options_;
-  ModelRefiner refiner_;
+  const LatticeModel& from_;
+  std::uint64_t round_, circuit_ = 0;
+  std::uint64_t mutants_ = 0;                     // of circuits before
+  std::unique_ptr<ModelRefiner> refiner_, best_;  // of this circuit, or none any more; of the best one before
+  std::uint64_t lost_ = 0;                        // by the best one
 };
 
 std::unique_ptr<Refinement> LatticeObjective::refine(const Model& best, std::uint64_t round,

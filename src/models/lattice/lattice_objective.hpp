@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "espalier/lattice_model.hpp"
+#include "models/lattice/board_pool.hpp"
 #include "models/lattice/lattice_goal.hpp"
 
 namespace espalier {
@@ -34,6 +35,7 @@ struct LatticeOptions {
   AutomatonOptions automaton;
   RolloutOptions rollout;
   LatticeRecipe recipe;
+  BoardPoolOptions pool = {};
   std::uint64_t refine = 1'000'000;  // mutants of the best circuit that are tried when training has not solved the task
   std::uint64_t improve = 0;         // mutants for trials that are only better or worse, after all others are passed
   std::uint64_t refine_every = 0;    // steps between shorter searches while it trains; 0: none
@@ -53,7 +55,10 @@ class LatticeObjective : public Objective {
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const ThreadPool& pool) override;
   void begin_step(std::uint64_t step, double progress, double last_loss) override;
+  void end_step() override;
   bool astray(double progress, const Evaluation& last, const Evaluation& best) const override;
+  SafetensorsFile state() const override;
+  void restore_state(const SafetensorsFile& state) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
   std::unique_ptr<Refinement> refine(const Model& best, std::uint64_t round, const ThreadPool& pool) const override;
   std::uint64_t refine_every() const override { return options_.refine ? options_.refine_every : 0; }
@@ -81,7 +86,8 @@ class LatticeObjective : public Objective {
   }
   Evaluation judge(const Netlist& cell, const LatticeData& data, const ThreadPool& pool) const;
   void judge_trials(Evaluation& evaluation, const LatticeModel& model, const ThreadPool& pool) const;
-  double accumulate_reference(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases);
+  double accumulate_reference(std::uint64_t batch, BoardPool::Drawn drawn, const ThreadPool& pool,
+                              PhaseSeconds& phases);
 
   LatticeOptions options_;
   std::shared_ptr<const LatticeGoal> goal_;
@@ -94,6 +100,7 @@ class LatticeObjective : public Objective {
   float entropy_weight_ = 0;                   // of this step
   std::optional<BoardBatch> validation_fire_;  // none: every cell fires
   std::vector<float> initial_, target_;
+  std::optional<BoardPool> boards_;  // none: every board begins with the task's start
 };
 
 }  // namespace espalier

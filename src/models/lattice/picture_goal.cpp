@@ -18,8 +18,8 @@ constexpr std::array<const char*, 4> kKeepNames{"nothing", "persist", "heal", "a
 
 class PictureGoal : public LatticeGoal {
  public:
-  PictureGoal(const Pattern& target, int seed_row, int seed_column, Keep keep)
-      : target_(target), seed_row_(seed_row), seed_column_(seed_column), keep_(keep) {}
+  PictureGoal(const Pattern& target, int seed_row, int seed_column, Keep keep, bool pooled)
+      : target_(target), seed_row_(seed_row), seed_column_(seed_column), keep_(keep), pooled_(pooled) {}
   std::string kind() const override { return "picture"; }
   std::string name() const override { return fmt::format("picture of {} x {}", target_.height, target_.width); }
   int loss_channels() const override { return target_.channels; }
@@ -89,8 +89,17 @@ class PictureGoal : public LatticeGoal {
     std::vector<Trial> trials;
     if (runner.wanted("double")) trials.push_back(runner.undisturbed("double", stage(model, 2), steps));
     if (runner.wanted("larger")) trials.push_back(runner.undisturbed("larger", stage(model, 4), 4 * steps));
-    if (keep_ != Keep::kNothing && runner.wanted("stays")) trials.push_back(runner.stays(stage(model, 1), steps));
-    if (keep_ == Keep::kHeal && runner.wanted("heals")) trials.push_back(runner.heals(stage(model, 1), steps));
+    if (pooled_) {
+      for (const std::uint64_t times : {2, 3})
+        if (const std::string name = fmt::format("at {} T", times); runner.wanted(name))
+          trials.push_back(runner.undisturbed(name, stage(model, 1), times * steps));
+      if (runner.wanted("mends")) trials.push_back(runner.heals("mends", stage(model, 1), steps, steps));
+    }
+    if ((pooled_ || keep_ != Keep::kNothing) && runner.wanted("stays"))
+      trials.push_back(runner.stays(stage(model, 1), steps));
+    if ((pooled_ || keep_ == Keep::kHeal) && runner.wanted("heals"))
+      trials.push_back(runner.heals("heals", stage(model, 1), steps,
+                                    2 * static_cast<std::uint64_t>(target_.height + target_.width) + 2 * steps));
     if (keep_ == Keep::kAsync && runner.wanted("stays, asynchronous"))
       trials.push_back(runner.stays_asynchronous(stage(model, 1), steps));
     // What heals needs time for the way across the board.
@@ -134,6 +143,7 @@ class PictureGoal : public LatticeGoal {
     file.metadata["target"] = format_pattern(target_);
     file.metadata["goal.seed-row"] = std::to_string(seed_row_);
     file.metadata["goal.seed-column"] = std::to_string(seed_column_);
+    if (pooled_) file.metadata["goal.pool"] = "true";
     if (keep_ != Keep::kNothing) file.metadata["goal.keep"] = kKeepNames[static_cast<std::size_t>(keep_)];
   }
 
@@ -163,6 +173,7 @@ class PictureGoal : public LatticeGoal {
   Pattern target_;
   int seed_row_, seed_column_;
   Keep keep_;
+  bool pooled_;
 };
 
 int stored_number(const SafetensorsFile& file, const std::string& key) {
@@ -176,8 +187,9 @@ int stored_number(const SafetensorsFile& file, const std::string& key) {
 
 }  // namespace
 
-std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column, Keep keep) {
-  return std::make_shared<PictureGoal>(target, seed_row, seed_column, keep);
+std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column, Keep keep,
+                                                bool pooled) {
+  return std::make_shared<PictureGoal>(target, seed_row, seed_column, keep, pooled);
 }
 
 std::shared_ptr<const LatticeGoal> load_picture(const SafetensorsFile& file) {
@@ -190,7 +202,7 @@ std::shared_ptr<const LatticeGoal> load_picture(const SafetensorsFile& file) {
     keep = static_cast<Keep>(name - kKeepNames.begin());
   }
   return picture_goal(parse_pattern(file.meta("target"), "the model's target"), stored_number(file, "goal.seed-row"),
-                      stored_number(file, "goal.seed-column"), keep);
+                      stored_number(file, "goal.seed-column"), keep, file.metadata.contains("goal.pool"));
 }
 
 }  // namespace espalier

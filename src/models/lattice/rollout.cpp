@@ -104,6 +104,14 @@ struct Rollout::State {
   std::size_t place(std::size_t i, int last, std::size_t sample) const {
     return (i / sample * static_cast<std::size_t>(loss_steps) + static_cast<std::size_t>(last)) * sample + i % sample;
   }
+  // Where the samples of each rank begin, in bytes; one more at the end.
+  std::vector<std::size_t> sample_starts(const Ranks& ranks, std::size_t bytes) const {
+    std::vector<std::size_t> starts;
+    for (int r = 0; r < ranks.size(); ++r)
+      starts.push_back(bytes * sample_of(share_of(slots.count(), own.unit, r, ranks.size()).begin));
+    starts.push_back(bytes * geometry.batch());
+    return starts;
+  }
   void send_finals(Ranks& ranks);  // begins to
   void take_finals();
   double squared_error(int first, int last, const ThreadPool& pool);
@@ -223,14 +231,25 @@ std::vector<float> Rollout::state(int t) const {
   return values;
 }
 
+std::vector<std::uint8_t> Rollout::last_bits(const ThreadPool& pool) const {
+  State& s = *s_;
+  s.need(State::Stage::kForward, "rollout bits", "forward()");
+  if (s.own.shared && !pool.ranks()) fail("rollout bits", "another pool than the forward pass had", "the same ranks");
+  std::vector<std::uint8_t> bits(s.cells() * s.channels);
+  const float* planes = s.grid(s.options.steps);
+  each_value(s.geometry, s.channels, s.first_sample, s.last_sample,
+             [&](std::size_t i, int c, std::int32_t at) { bits[i] = planes[c * s.geometry.plane() + at] >= 0.5f; });
+  if (s.own.shared)
+    pool.ranks()->all_gather(std::as_writable_bytes(std::span(bits)),
+                             s.sample_starts(*pool.ranks(), bits.size() / s.geometry.batch()));
+  return bits;
+}
+
 // The loss is summed over all boards in one fixed order, so every rank gets the last states of all that it looks at.
 void Rollout::State::send_finals(Ranks& ranks) {
   const std::size_t sample = static_cast<std::size_t>(loss_channels) * options.height * options.width;
   const std::size_t bytes = sizeof(float) * sample * static_cast<std::size_t>(loss_steps);
-  std::vector<std::size_t> starts;
-  for (int r = 0; r < ranks.size(); ++r)
-    starts.push_back(bytes * sample_of(share_of(slots.count(), own.unit, r, ranks.size()).begin));
-  starts.push_back(bytes * geometry.batch());
+  const std::vector<std::size_t> starts = sample_starts(ranks, bytes);
   finals.resize(starts.back() / sizeof(float));
   const auto plane = static_cast<std::int64_t>(geometry.plane());
   for (int last = 0; last < loss_steps; ++last)

@@ -165,11 +165,10 @@ Trial TrialRunner::stays(const TrialStage& stage, std::uint64_t steps) const {
   return count.trial("stays", fmt::format("every step from {} to {}", steps, kLongSteps));
 }
 
-Trial TrialRunner::heals(const TrialStage& stage, std::uint64_t steps) const {
+Trial TrialRunner::heals(std::string name, const TrialStage& stage, std::uint64_t steps, std::uint64_t time) const {
   constexpr std::uint64_t kDamages = 96;
   const std::size_t H = stage.start.height(), W = stage.start.width();
   Simulator simulator(cell_, H, W, {.periodic = model_.periodic()});
-  const std::uint64_t time = 2 * (H + W) + 2 * steps;
   Board whole = stage.start;
   simulator.run(whole, 2 * steps, pool_);
   Count count;
@@ -201,7 +200,7 @@ Trial TrialRunner::heals(const TrialStage& stage, std::uint64_t steps) const {
     simulator.run(board, time, pool_);
     count.add(board, stage.target);
   }
-  return count.trial("heals",
+  return count.trial(std::move(name),
                      fmt::format("{} kinds of damage to at most a quarter of the cells: 0, 1 or random bits in every "
                                  "channel; after {} steps",
                                  kDamages, time));
@@ -243,13 +242,14 @@ std::size_t failed_trials(const LatticeModel& model, const std::vector<std::stri
   return failed;
 }
 
-std::uint64_t trial_losses(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool) {
-  constexpr std::uint64_t kRuns = 12, kSteps = 400, kFirstSeed = std::uint64_t{1} << 32;
+std::uint64_t trial_losses(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool,
+                           const LossRuns& over) {
+  constexpr std::uint64_t kFirstSeed = std::uint64_t{1} << 32;
   double losses = 0;
-  for (std::uint64_t run = 0; run < kRuns; ++run)
-    for (const Trial& trial : model.goal().trials(model, {kFirstSeed + run, kSteps, names}, pool))
+  for (std::uint64_t run = 0; run < over.runs; ++run)
+    for (const Trial& trial : model.goal().trials(model, {kFirstSeed + run, over.steps, names}, pool))
       losses += 1 - trial.score;
-  return static_cast<std::uint64_t>(1e6 * losses / static_cast<double>(kRuns) + 0.5);
+  return static_cast<std::uint64_t>(1e6 * losses / static_cast<double>(over.runs) + 0.5);
 }
 
 std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options, const ThreadPool& pool) {

@@ -29,8 +29,8 @@ class TrialRunner {
   // What keeps a picture: right at every step from `steps` to 10,000, or to where the whole board repeats itself;
   Trial stays(const TrialStage& stage, std::uint64_t steps) const;
   // right again after each of many kinds of damage to at most a quarter of the board, cells set to 0, to 1 or to random
-  // bits in every channel;
-  Trial heals(const TrialStage& stage, std::uint64_t steps) const;
+  // bits in every channel, and `time` for it;
+  Trial heals(std::string name, const TrialStage& stage, std::uint64_t steps, std::uint64_t time) const;
   // right at every step once slow cells have had their time.
   Trial stays_asynchronous(const TrialStage& stage, std::uint64_t steps) const;
   bool wanted(const std::string& name) const;
@@ -48,7 +48,11 @@ class TrialRunner {
 
 // How many of these trials of its goal a model fails.
 std::size_t failed_trials(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool);
-// What it gets wrong in these, in millionths of their bits, over several shorter runs that `eval` does not do.
-std::uint64_t trial_losses(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool);
+// What it gets wrong in these, in millionths of their bits, over several runs that `eval` does not do.
+struct LossRuns {
+  std::uint64_t runs = 12, steps = 400;
+};
+std::uint64_t trial_losses(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool,
+                           const LossRuns& over = {});
 
 }  // namespace espalier
