@@ -173,8 +173,7 @@ TEST(RunConfig, FilesOfOlderVersionsAreRead) {
     std::size_t added = 0;  // since then
     for (const char* option : {"refine", "improve", "refine-every", "trials", "budget", "from", "persist", "heal",
                                "async", "halving", "parametrisation", "entropy-weight", "entropy-weight-final",
-                               "entropy-from", "loss-steps", "candidates", "start-wire-logit",
-                               "pool", "pool-damage"})
+                               "entropy-from", "loss-steps", "candidates", "start-wire-logit", "pool", "pool-damage"})
       added += now.contains(option);
     EXPECT_EQ(now.size(), before.size() + added) << name << ": options that the old version did not know";
   }

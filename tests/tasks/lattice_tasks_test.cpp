@@ -72,9 +72,9 @@ TEST_P(LatticeTasks, GradientsAgreeWithTheReference) {
     difference = std::max(difference, std::abs(static_cast<double>(got[i]) - expected[i]));
   }
   EXPECT_GT(largest, 0);
-  // A Walsh coefficient's gradient is the sum of four, which may nearly cancel; with noise on a whole board (a pool) those of
-  // thousands of cells do. With candidates it is the plain code in float that strays, up to 3.3e-5 from itself in double,
-  // where the fast code is within 4e-6.
+  // A Walsh coefficient's gradient is the sum of four, which may nearly cancel; with noise on a whole board (a pool)
+  // those of thousands of cells do. With candidates it is the plain code in float that strays, up to 3.3e-5 from itself
+  // in double, where the fast code is within 4e-6.
   const bool strays = config(false).text().find("walsh") != std::string::npos ||
                       config(false).fields().at("candidates").text() != "1" || GetParam().what == std::string("_pool");
   const double tolerance = strays ? 4e-5 : 1e-5;
