@@ -56,9 +56,10 @@ struct ResubstituteOptions {
   std::uint64_t seed = 1;
   int table_inputs = 14;
   int leaves = 9;
-  bool rewriting = true;                 // makes its library first, which takes half a second once
-  int walks = 2000;                      // rounds over rewrites that cost nothing, now and then one gate
-  std::uint64_t effort = 1'000'000'000;  // word operations in total, about
+  bool rewriting = true;                   // makes its library first, which takes an eighth of a second once
+  int walks = 2000;                        // rounds over rewrites that cost nothing, now and then one gate
+  std::uint64_t effort = 1'000'000'000;    // word operations in total, about; less when they are in vain
+  std::uint64_t effort_per_gate = 30'000;  // and so many more for each gate
 };
 struct ResubstituteReport {
   std::size_t tried = 0, replaced = 0;  // gates looked at; rebuilt
@@ -95,6 +96,7 @@ struct SimplifyOptions {
   static SimplifyOptions brief() {
     SimplifyOptions options;
     options.resubstitute_options.effort /= 20;
+    options.resubstitute_options.effort_per_gate /= 20;
     options.resubstitute_options.rewriting = false;
     return options;
   }

@@ -6,7 +6,8 @@
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMaxChains = 32;  // of one class and cost; more find more to share, and take longer to try
+constexpr std::size_t kMaxChains = 48;  // of one class and cost; more find more to share, and take longer to try
+constexpr std::size_t kMaxAlike = 24;   // of those, that differ only in how inputs are named
 constexpr std::uint16_t kInputs[] = {0xAAAA, 0xCCCC, 0xF0F0, 0xFF00};
 constexpr int kMaxSize = 6;  // of chains that are enumerated; no function needs more than one gate more
 
@@ -35,8 +36,10 @@ std::uint16_t apply(const Operation& op, std::uint16_t a, std::uint16_t b) {
   return static_cast<std::uint16_t>(op.not_out ? ~(x & y) : x & y);
 }
 
-// Every chain of up to six gates that all matter, once: gates in ascending order of what they are made of, and by
-// symmetry the first an AND or a XOR of the first two inputs.
+// Every chain of up to six gates that all matter, but for those that differ only in how inputs are named or inverted.
+// Of chains that are alike the one whose codes come first will do, and that one has its gates in ascending order of
+// what they are made of, reads input 2 before 3, either of them first in the polarity of the lower code, and, after a
+// first gate that does not tell inputs 0 and 1 apart, reads 0 alone before 1 alone.
 class Enumeration {
  public:
   template <class Offer>
@@ -74,7 +77,8 @@ class Enumeration {
  private:
   struct Made {
     std::uint8_t a, b, op, ands;
-    std::uint16_t unused_before;
+    std::uint16_t unused_before, read_before;
+    bool told_apart_before;
   };
 
   bool push(int a, int b, int op) {
@@ -84,16 +88,37 @@ class Enumeration {
       if (function_[i] == f) return false;
     function_[4 + size_] = f;
     const int ands = (size_ > 0 ? made_[size_ - 1].ands : 0) + (kOperations[op].is_xor ? 3 : 1);
-    made_[size_] = {static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b), static_cast<std::uint8_t>(op),
-                    static_cast<std::uint8_t>(ands), unused_};
+    made_[size_] = {static_cast<std::uint8_t>(a),
+                    static_cast<std::uint8_t>(b),
+                    static_cast<std::uint8_t>(op),
+                    static_cast<std::uint8_t>(ands),
+                    unused_,
+                    read_,
+                    told_apart_};
     depth_[4 + size_] = static_cast<std::uint8_t>(1 + std::max(depth_[a], depth_[b]));
     unused_ = static_cast<std::uint16_t>((unused_ & ~(1u << a) & ~(1u << b)) | 1u << (4 + size_));
+    read_ = static_cast<std::uint16_t>(read_ | 1u << a | 1u << b);
+    told_apart_ = told_apart_ || (size_ > 0 && a < 2);
     ++size_;
     return true;
   }
   void pop() {
     --size_;
     unused_ = made_[size_].unused_before;
+    read_ = made_[size_].read_before;
+    told_apart_ = made_[size_].told_apart_before;
+  }
+
+  bool reads_first(int input) const { return input < 4 && !(read_ >> input & 1u); }
+  bool in_order(int a, int b) const {
+    if (reads_first(3) && (a == 3 || b == 3) && reads_first(2) && a != 2) return false;
+    return a != 1 || told_apart_;
+  }
+  // An input that is read for the first time could as well be read inverted.
+  bool plain(int a, int b, int op) const {
+    const Operation& o = kOperations[op];
+    return o.is_xor || !((reads_first(a) && (o.not_out || (o.not_a && !o.not_b))) ||
+                         (reads_first(b) && (o.not_out || (o.not_b && !o.not_a))));
   }
 
   // One more gate, of a code above `last`. A gate takes in two at most of those that nothing reads yet.
@@ -105,8 +130,8 @@ class Enumeration {
       const unsigned other = unused_ & ~(1u << (nodes - 1));
       const int from = other ? std::countr_zero(other) : 0, to = other ? from + 1 : nodes - 1;
       for (int a = from; a < to; ++a)
-        for (int op = 0; op < kOperationCount; ++op)
-          if (push(a, nodes - 1, op)) {
+        for (int op = 0; op < kOperationCount && in_order(a, nodes - 1); ++op)
+          if (plain(a, nodes - 1, op) && push(a, nodes - 1, op)) {
             offer(function_[nodes], *this);
             pop();
           }
@@ -119,8 +144,9 @@ class Enumeration {
         int open = 1;
         for (unsigned left = unused_ & ~(1u << a) & ~(1u << b); left; left &= left - 1) ++open;
         if (open > kMaxSize - size_) continue;
+        if (!in_order(a, b)) continue;
         for (int op = 0; op < kOperationCount; ++op) {
-          if (base + op <= last || !push(a, b, op)) continue;
+          if (base + op <= last || !plain(a, b, op) || !push(a, b, op)) continue;
           if (open == 1) offer(function_[4 + size_ - 1], *this);
           grow(base + op, offer);
           pop();
@@ -133,6 +159,8 @@ class Enumeration {
   Made made_[kMaxSize] = {};
   int size_ = 0;
   std::uint16_t unused_ = 0;  // gates that nothing reads yet
+  std::uint16_t read_ = 0;    // what some gate reads
+  bool told_apart_ = false;   // inputs 0 and 1
 };
 
 }  // namespace
@@ -161,6 +189,7 @@ void FourInputLibrary::find_forms() {
     if (seen[f]) continue;
     const auto form = static_cast<std::uint8_t>(representatives_.size());
     representatives_.push_back(static_cast<std::uint16_t>(f));
+    automorphisms_.emplace_back();
     std::array<std::uint8_t, 4> place{0, 1, 2, 3};
     do {
       for (unsigned inputs = 0; inputs < 16; ++inputs) {
@@ -172,6 +201,7 @@ void FourInputLibrary::find_forms() {
         }
         for (const bool output : {false, true}) {
           const unsigned h = (output ? ~g : g) & 0xFFFFu;
+          if (h == f) automorphisms_.back().push_back({form, place, static_cast<std::uint8_t>(inputs), output});
           if (seen[h]) continue;
           seen[h] = true;
           matches_[h] = {form, place, static_cast<std::uint8_t>(inputs), output};
@@ -181,25 +211,47 @@ void FourInputLibrary::find_forms() {
   }
 }
 
-// A chain for `function`, kept as one of its class if it is among the cheapest.
+// The chain with other literals for its inputs, operands in ascending order and no inverted operands of XORs.
+SmallChain FourInputLibrary::renamed(const SmallChain& chain, const std::array<std::uint8_t, 4>& inputs, bool turn) {
+  SmallChain own = chain;
+  std::array<std::uint8_t, 7> turned{};  // [step]
+  const auto moved = [&](std::uint8_t literal) {
+    return static_cast<std::uint8_t>(literal < 8 ? inputs[literal / 2] ^ (literal & 1u)
+                                                 : literal ^ turned[static_cast<std::size_t>(literal / 2 - 4)]);
+  };
+  for (std::size_t s = 0; s < own.size; ++s) {
+    const bool is_xor = own.steps[s].is_xor;
+    auto [a, b] = std::minmax({moved(own.steps[s].a), moved(own.steps[s].b)});
+    if (is_xor) {
+      turned[s] = (a ^ b) & 1u;
+      a &= 0xFEu;
+      b &= 0xFEu;
+    }
+    own.steps[s] = {is_xor, a, b};
+  }
+  own.result = static_cast<std::uint8_t>((own.result >= SmallChain::kConstant ? own.result : moved(own.result)) ^ turn);
+  return own;
+}
+
+// A chain for `function`, kept as one of its class if it is among the cheapest, and with it those that come of the
+// names of inputs that the class cannot tell apart: they meet other gates that are there already.
 void FourInputLibrary::offer(std::uint16_t function, const SmallChain& chain) {
   const Match& m = matches_[function];
+  std::array<std::uint8_t, 4> inputs{};
+  for (unsigned i = 0; i < 4; ++i) inputs[i] = static_cast<std::uint8_t>((2 * m.place[i]) | (m.inputs >> i & 1u));
+  const SmallChain own = renamed(chain, inputs, m.output);
   for (const ChainCost cost : {ChainCost::kGates, ChainCost::kAnds, ChainCost::kDepth}) {
     std::vector<SmallChain>& list = chains_[static_cast<std::size_t>(cost)][m.form];
     if (!list.empty() && cost_of(chain, cost) > cost_of(list.front(), cost)) continue;
     if (!list.empty() && cost_of(chain, cost) < cost_of(list.front(), cost)) list.clear();
-    if (list.size() >= kMaxChains) continue;
-    SmallChain own = chain;
-    const auto moved = [&](std::uint8_t literal) {
-      if (literal >= 8) return literal;
-      const unsigned i = literal / 2;
-      return static_cast<std::uint8_t>((2 * m.place[i]) | ((literal ^ (m.inputs >> i)) & 1u));
-    };
-    for (std::size_t s = 0; s < own.size; ++s)
-      own.steps[s] = {own.steps[s].is_xor, moved(own.steps[s].a), moved(own.steps[s].b)};
-    own.result =
-        static_cast<std::uint8_t>((own.result >= SmallChain::kConstant ? own.result : moved(own.result)) ^ m.output);
-    list.push_back(own);
+    const std::size_t most = std::min(kMaxChains, list.size() + kMaxAlike);
+    for (const Match& same : automorphisms_[m.form]) {
+      if (list.size() >= most) break;
+      for (unsigned i = 0; i < 4; ++i)
+        inputs[same.place[i]] = static_cast<std::uint8_t>((2 * i) | (same.inputs >> i & 1u));
+      const SmallChain other = renamed(own, inputs, same.output);
+      if (std::find(list.begin(), list.end(), other) == list.end()) list.push_back(other);
+    }
   }
 }
 

@@ -14,12 +14,14 @@ struct SmallChain {
   struct Step {
     bool is_xor = false;
     std::uint8_t a = 0, b = 0;
+    bool operator==(const Step&) const = default;
   };
   std::array<Step, 7> steps{};
   std::uint8_t size = 0;
   std::uint8_t result = 0;           // literal; kConstant + value for a constant
   std::uint8_t depth = 0, ands = 0;  // an XOR is three ANDs
   static constexpr std::uint8_t kConstant = 254;
+  bool operator==(const SmallChain&) const = default;
 };
 
 enum class ChainCost { kGates, kAnds, kDepth };
@@ -51,9 +53,11 @@ class FourInputLibrary {
   void enumerate();
   void combine();
   void offer(std::uint16_t function, const SmallChain& chain);
+  static SmallChain renamed(const SmallChain& chain, const std::array<std::uint8_t, 4>& inputs, bool turn);
 
   std::vector<Match> matches_;  // [function]
   std::vector<std::uint16_t> representatives_;
+  std::vector<std::vector<Match>> automorphisms_;               // [form]: how its representative is read as itself
   std::array<std::vector<std::vector<SmallChain>>, 3> chains_;  // [cost][form]
 };
 

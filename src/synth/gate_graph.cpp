@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <unordered_map>
 
 #include "synth/literal_builder.hpp"
 
@@ -124,17 +126,18 @@ GateGraph::Shape GateGraph::normal(bool is_xor, Edge a, Edge b) {
 Edge GateGraph::find(bool is_xor, Edge a, Edge b) const {
   const Shape shape = normal(is_xor, a, b);
   if (shape.trivial != kNoEdge) return shape.trivial;
-  const auto it = known_.find(key(is_xor, shape.a, shape.b));
-  return it == known_.end() ? kNoEdge : (2 * it->second) ^ Edge { shape.invert };
+  const std::uint32_t n = known_.find(key(is_xor, shape.a, shape.b));
+  return n == GateTable::kNobody ? kNoEdge : (2 * n) ^ Edge { shape.invert };
 }
 
 Edge GateGraph::add(bool is_xor, Edge a, Edge b) {
   if (is_xor && only_ands_) return add(false, add(false, a, b) ^ 1u, add(false, a ^ 1u, b ^ 1u) ^ 1u);
   const Shape shape = normal(is_xor, a, b);
   if (shape.trivial != kNoEdge) return shape.trivial;
-  const auto n = static_cast<std::uint32_t>(nodes_.size());
-  const auto [it, added] = known_.try_emplace(key(is_xor, shape.a, shape.b), n);
-  if (added) {
+  std::uint32_t n = known_.find(key(is_xor, shape.a, shape.b));
+  if (n == GateTable::kNobody) {
+    n = static_cast<std::uint32_t>(nodes_.size());
+    known_.insert(key(is_xor, shape.a, shape.b), n);
     GraphNode fresh;
     fresh.a = shape.a;
     fresh.b = shape.b;
@@ -144,7 +147,7 @@ Edge GateGraph::add(bool is_xor, Edge a, Edge b) {
     link(n);
     nodes_[n].level = level_of(nodes_[n]);
   }
-  return (2 * it->second) ^ Edge { shape.invert };
+  return (2 * n) ^ Edge { shape.invert };
 }
 
 std::uint32_t GateGraph::level_of(const GraphNode& node) const {
@@ -168,8 +171,8 @@ void GateGraph::unread(std::uint32_t source, std::uint32_t reader) {
 }
 
 void GateGraph::forget(std::uint32_t n) {
-  const auto it = known_.find(key(nodes_[n].is_xor, nodes_[n].a, nodes_[n].b));
-  if (it != known_.end() && it->second == n) known_.erase(it);
+  const std::uint64_t own = key(nodes_[n].is_xor, nodes_[n].a, nodes_[n].b);
+  if (known_.find(own) == n) known_.erase(own);
 }
 
 void GateGraph::unlink(std::uint32_t n) {
@@ -209,72 +212,72 @@ void GateGraph::raise(std::uint32_t n) {
 
 void GateGraph::settle(std::uint32_t n) { nodes_[n].level = level_of(nodes_[n]); }
 
+// The lowest of what is to be replaced comes first, and what replaces a gate is looked up only then: so a gate that
+// reads many of them is made again once or twice, not once for each path that leads to it.
 void GateGraph::replace(std::uint32_t n, Edge by) {
-  std::vector<std::pair<std::uint32_t, Edge>> stack{{n, by}};
-  std::unordered_map<std::uint32_t, Edge> gone;  // replaced on the way: what stands for them
-  std::vector<std::uint32_t> touched;            // may be unread at the end, not before: others may still come to them
-  hold(node_of(by));
-  while (!stack.empty()) {
-    auto [old, target] = stack.back();
-    stack.pop_back();
-    const std::uint32_t held = node_of(target);
-    for (auto it = gone.find(node_of(target)); it != gone.end(); it = gone.find(node_of(target)))
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pending;  // level and node, a heap
+  std::unordered_map<std::uint32_t, Edge> becomes;               // looked up, never iterated over
+  std::vector<std::uint32_t> touched;  // may be unread at the end, not before: others may still come to them
+  const auto lowest = std::greater<>();
+  const auto put_off = [&](std::uint32_t old, Edge instead) {
+    // What `by` computes need not be what `n` did, where no output can tell: nothing may be merged into `n` now.
+    if (is_gate(old)) forget(old);
+    becomes[old] = instead;
+    hold(node_of(instead));
+    touched.insert(touched.end(), {node_of(instead), old});
+    pending.emplace_back(nodes_[old].level, old);
+    std::push_heap(pending.begin(), pending.end(), lowest);
+  };
+  put_off(n, by);
+  while (!pending.empty()) {
+    std::pop_heap(pending.begin(), pending.end(), lowest);
+    const std::uint32_t old = pending.back().second;
+    pending.pop_back();
+    Edge target = becomes[old];
+    for (auto it = becomes.find(node_of(target)); it != becomes.end(); it = becomes.find(node_of(target)))
       target = it->second ^ Edge { inverted(target) };
-    if (node_of(target) != old && !nodes_[old].dead) {
-      gone[old] = target;
-      // What `by` computes need not be what `n` did, where no output can tell: nothing may be merged into `n` now.
-      if (is_gate(old)) forget(old);
-      const std::vector<std::uint32_t> readers = nodes_[old].readers;
-      for (const std::uint32_t reader : readers) {
-        if (reader >= kOutputReader) {
-          unread(old, reader);
-          Edge& output = outputs_[reader - kOutputReader];
-          output = target ^ Edge { inverted(output) };
-          ++nodes_[node_of(target)].refs;
-          nodes_[node_of(target)].readers.push_back(reader);
-          continue;
-        }
-        if (nodes_[reader].dead) continue;
-        const Edge a = nodes_[reader].a, b = nodes_[reader].b;
-        if (node_of(a) != old && node_of(b) != old) continue;  // it read `old` twice and was seen to before
-        const Edge new_a = node_of(a) == old ? target ^ Edge { inverted(a) } : a;
-        const Edge new_b = node_of(b) == old ? target ^ Edge { inverted(b) } : b;
-        const Edge known = find(nodes_[reader].is_xor, new_a, new_b);
-        const Shape shape = normal(nodes_[reader].is_xor, new_a, new_b);
-        if (known != kNoEdge || shape.invert) {
-          // It becomes another node; an XOR that would turn over becomes a new one, so that nobody reads it wrongly.
-          const Edge instead = known != kNoEdge ? known : add(true, new_a, new_b);
-          stack.emplace_back(reader, instead);
-          hold(node_of(instead));
-          continue;
-        }
-        unlink(reader);
-        nodes_[reader].a = shape.a;
-        nodes_[reader].b = shape.b;
-        known_[key(shape.is_xor, shape.a, shape.b)] = reader;
-        link(reader);
-        raise(reader);
+    const std::vector<std::uint32_t> readers = nodes_[old].readers;
+    for (const std::uint32_t reader : readers) {
+      if (reader >= kOutputReader) {
+        unread(old, reader);
+        Edge& output = outputs_[reader - kOutputReader];
+        output = target ^ Edge { inverted(output) };
+        ++nodes_[node_of(target)].refs;
+        nodes_[node_of(target)].readers.push_back(reader);
+        continue;
       }
+      if (nodes_[reader].dead || becomes.contains(reader)) continue;  // the latter will not be read itself
+      const Edge a = nodes_[reader].a, b = nodes_[reader].b;
+      if (node_of(a) != old && node_of(b) != old) continue;  // it read `old` twice and was seen to before
+      const Edge new_a = node_of(a) == old ? target ^ Edge { inverted(a) } : a;
+      const Edge new_b = node_of(b) == old ? target ^ Edge { inverted(b) } : b;
+      const Edge known = find(nodes_[reader].is_xor, new_a, new_b);
+      const Shape shape = normal(nodes_[reader].is_xor, new_a, new_b);
+      if (known != kNoEdge || shape.invert) {
+        // It becomes another node; an XOR that would turn over becomes a new one, so that nobody reads it wrongly.
+        put_off(reader, known != kNoEdge ? known : add(true, new_a, new_b));
+        continue;
+      }
+      unlink(reader);
+      nodes_[reader].a = shape.a;
+      nodes_[reader].b = shape.b;
+      known_.insert(key(shape.is_xor, shape.a, shape.b), reader);
+      link(reader);
+      raise(reader);
     }
-    release(held);
-    touched.insert(touched.end(), {held, old});
   }
+  for (std::size_t i = 0; i < touched.size(); i += 2) release(touched[i]);
   for (const std::uint32_t t : touched) kill(t);
 }
 
 // Gates of the cone below `n`, itself included, as far as reached(operand) says that an operand belongs to it.
 template <class Reached>
 std::size_t GateGraph::count_cone(std::uint32_t n, Reached reached) {
-  std::size_t count = 0;
-  std::vector<std::uint32_t> stack{n};
-  while (!stack.empty()) {
-    const std::uint32_t top = stack.back();
-    stack.pop_back();
-    ++count;
-    for (const Edge edge : {nodes_[top].a, nodes_[top].b})
-      if (reached(nodes_[node_of(edge)]) && is_gate(node_of(edge))) stack.push_back(node_of(edge));
-  }
-  return count;
+  cone_.assign(1, n);
+  for (std::size_t i = 0; i < cone_.size(); ++i)
+    for (const Edge edge : {nodes_[cone_[i]].a, nodes_[cone_[i]].b})
+      if (reached(nodes_[node_of(edge)]) && is_gate(node_of(edge))) cone_.push_back(node_of(edge));
+  return cone_.size();
 }
 
 std::size_t GateGraph::dereference(std::uint32_t n) {

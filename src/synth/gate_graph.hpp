@@ -3,9 +3,8 @@
 // nobody reads any more are dead.
 #pragma once
 
-#include <unordered_map>
-
 #include "espalier/netlist.hpp"
+#include "synth/gate_table.hpp"
 
 namespace espalier {
 
@@ -86,7 +85,8 @@ class GateGraph {
   std::vector<GraphNode> nodes_;
   std::vector<Edge> outputs_;
   std::size_t gates_ = 0;
-  std::unordered_map<std::uint64_t, std::uint32_t> known_;  // looked up, never iterated over
+  GateTable known_;
+  std::vector<std::uint32_t> cone_;  // scratch
 };
 
 }  // namespace espalier

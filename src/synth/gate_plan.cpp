@@ -30,9 +30,9 @@ PlanWeigher::Weight PlanWeigher::weigh(std::uint32_t n, const GatePlan& plan) {
     graph_.reference(n);
     return weight;
   }
-  begin(n, plan.base);
+  begin(n, {plan.base.begin(), plan.base.end()});
   weight = weigh_next(plan);
-  end(plan.base);
+  end({plan.base.begin(), plan.base.end()});
   return weight;
 }
 
@@ -47,7 +47,7 @@ void PlanWeigher::end(std::span<const Edge> base) {
   for (const Edge edge : base) graph_.release(node_of(edge));
 }
 
-PlanWeigher::Weight PlanWeigher::weigh_next(const GatePlan& plan) {
+PlanWeigher::Weight PlanWeigher::weigh_next(const GatePlan& plan, int most_added) {
   Weight weight;
   if (plan.constant != kNoEdge) {
     weight.gain = freed_;
@@ -62,7 +62,13 @@ PlanWeigher::Weight PlanWeigher::weigh_next(const GatePlan& plan) {
     if (v.edge != kNoEdge) v.edge ^= literal & 1u;
     return v;
   };
-  for (const GatePlan::Step& s : plan.steps) values_.push_back(step(s.is_xor, value(s.a), value(s.b), added));
+  for (const GatePlan::Step& s : plan.steps) {
+    values_.push_back(step(s.is_xor, value(s.a), value(s.b), added));
+    if (added > most_added) {
+      weight.possible = false;
+      return weight;
+    }
+  }
   const Value& result = values_[plan.result / 2];
   weight.level = result.level;
   weight.possible = !meets_target_;
@@ -72,7 +78,7 @@ PlanWeigher::Weight PlanWeigher::weigh_next(const GatePlan& plan) {
 
 void PlanWeigher::carry_out(std::uint32_t n, const GatePlan& plan) {
   if (plan.constant != kNoEdge) return graph_.replace(n, plan.constant);
-  std::vector<Edge> edges = plan.base;
+  std::vector<Edge> edges(plan.base.begin(), plan.base.end());
   const auto edge = [&](std::uint32_t literal) { return edges[literal / 2] ^ (literal & 1u); };
   for (const GatePlan::Step& s : plan.steps) edges.push_back(graph_.add(s.is_xor, edge(s.a), edge(s.b)));
   const Edge result = edge(plan.result);

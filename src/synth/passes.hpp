@@ -61,6 +61,10 @@ struct RebuildOptions {
 std::vector<Netlist> rebuild(const Netlist& netlist, const RebuildOptions& options = {},
                              std::uint64_t* spent = nullptr);
 
+// Sums of products, and products of sums, with what their terms share taken out. Another place to begin from: gates
+// that several of them shared before may be lost.
+Netlist factor(const Netlist& netlist);
+
 // All of these in turn: down to where no gate can be gained, then walks.
 Netlist resubstitute(const Netlist& netlist, const ResubstituteOptions& options = {},
                      ResubstituteReport* report = nullptr);

@@ -20,20 +20,20 @@ std::size_t popcount(const ResubSearch::Table& table) {
 bool ResubSearch::meets(std::uint32_t literal, const Table& set) {
   for (std::size_t w = 0; w < words_; ++w)
     if (word(literal, w) & set[w]) {
-      spent_ += w + 1;
+      spent_ += w + 4;
       return true;
     }
-  spent_ += words_;
+  spent_ += words_ + 4;
   return false;
 }
 
 bool ResubSearch::both_meet(std::uint32_t x, std::uint32_t y, const Table& set) {
   for (std::size_t w = 0; w < words_; ++w)
     if (word(x, w) & word(y, w) & set[w]) {
-      spent_ += w + 1;
+      spent_ += w + 4;
       return true;
     }
-  spent_ += words_;
+  spent_ += words_ + 4;
   return false;
 }
 
@@ -70,35 +70,45 @@ bool ResubSearch::one_gate(const Table& on, const Table& off, const std::functio
   return true;
 }
 
-// A hash of (table xor wanted) & care; `flip` inverts the table. Words are mixed independently of each other.
-std::uint64_t ResubSearch::masked_hash(const std::uint64_t* table, const std::uint64_t* wanted, std::uint64_t flip,
-                                       const Table& care) const {
-  std::uint64_t h = 0, factor = 0x9E3779B97F4A7C15u;
-  for (std::size_t w = 0; w < words_; ++w, factor += 0xD1B54A32D192ED02u) {
-    std::uint64_t x = (table[w] ^ flip ^ (wanted ? wanted[w] : 0)) & care[w];
-    x = (x ^ x >> 32) * factor;
-    h += x ^ x >> 29;
+// A hash of table & care that is linear: that of an XOR is the XOR of the hashes.
+std::uint64_t ResubSearch::linear_hash(const std::uint64_t* table, const Table& care) const {
+  std::uint64_t h = 0;
+  for (std::size_t w = 0; w < words_; ++w) {
+    h ^= h << 13;
+    h ^= h >> 7;
+    h ^= h << 17;
+    h ^= table[w] & care[w];
   }
   return h;
 }
 
 // Fills `known_`: divisors by their hash on the patterns of `care`, the first of equal ones, each in the polarity in
-// which the pattern `first_bit` of word `first_word` is 0.
-void ResubSearch::know_divisors(const Table& care, std::size_t first_word, std::uint64_t first_bit) {
+// which the first pattern of `care` is 0.
+void ResubSearch::know_divisors(const Table& care) {
   if (care == known_care_) return;
   known_care_ = care;
+  first_word_ = 0;
+  while (!care[first_word_]) ++first_word_;
+  first_bit_ = care[first_word_] & -care[first_word_];
+  everywhere_ = linear_hash(care.data(), care);
   known_.assign(std::bit_ceil(2 * tables_.size() + 1), {0, kNobody});
+  hashes_.resize(tables_.size());
   for (std::uint32_t d = 0; d < tables_.size(); ++d) {
-    const std::uint64_t flip = tables_[d][first_word] & first_bit ? ~std::uint64_t{0} : 0;
-    Known& slot = slot_of(masked_hash(tables_[d], nullptr, flip, care));
-    if (slot.divisor == kNobody) slot.divisor = d;
+    hashes_[d] = normal_hash(tables_[d]);
+    Known& slot = slot_of(hashes_[d]);
+    if (slot.divisor == kNobody) slot = {hashes_[d], d};
   }
+  spent_ += words_ * tables_.size();
 }
 
+std::uint64_t ResubSearch::normal_hash(const std::uint64_t* table) const {
+  return linear_hash(table, known_care_) ^ (table[first_word_] & first_bit_ ? everywhere_ : 0);
+}
+
+// Where the hash is, or would be.
 ResubSearch::Known& ResubSearch::slot_of(std::uint64_t hash) {
-  std::size_t at = hash >> 20 & (known_.size() - 1);
+  std::size_t at = (hash * 0x9E3779B97F4A7C15u) >> 32 & (known_.size() - 1);
   while (known_[at].divisor != kNobody && known_[at].hash != hash) at = (at + 1) & (known_.size() - 1);
-  if (known_[at].divisor == kNobody) known_[at].hash = hash;
   return known_[at];
 }
 
@@ -106,22 +116,20 @@ ResubSearch::Known& ResubSearch::slot_of(std::uint64_t hash) {
 bool ResubSearch::one_xor(const Table& on, const Table& off, const std::function<bool(const Recipe&)>& offer) {
   if (!xors_) return true;
   if (spent_ > limit_) return false;
-  Table care(words_);
-  for (std::size_t w = 0; w < words_; ++w) care[w] = on[w] | off[w];
-  std::size_t first_word = 0;
-  while (first_word < words_ && !care[first_word]) ++first_word;
-  if (first_word == words_) return true;
-  const std::uint64_t first_bit = care[first_word] & -care[first_word];
-  know_divisors(care, first_word, first_bit);
-  spent_ += 2 * words_ * tables_.size();
+  care_.resize(words_);
+  std::uint64_t any = 0;
+  for (std::size_t w = 0; w < words_; ++w) any |= care_[w] = on[w] | off[w];
+  if (!any) return true;
+  know_divisors(care_);
+  const std::uint64_t wanted = normal_hash(on.data());
+  spent_ += 2 * words_ + 4 * tables_.size();
   for (std::uint32_t d = 0; d < tables_.size(); ++d) {
-    const std::uint64_t d_flip = (tables_[d][first_word] ^ on[first_word]) & first_bit ? ~std::uint64_t{0} : 0;
-    const std::uint32_t e = slot_of(masked_hash(tables_[d], on.data(), d_flip, care)).divisor;
+    const std::uint32_t e = slot_of(hashes_[d] ^ wanted).divisor;
     if (e == kNobody || e <= d) continue;
-    const bool flip = ((tables_[d][first_word] ^ tables_[e][first_word] ^ on[first_word]) & first_bit) != 0;
+    const bool flip = ((tables_[d][first_word_] ^ tables_[e][first_word_] ^ on[first_word_]) & first_bit_) != 0;
     bool right = true;
     for (std::size_t w = 0; w < words_ && right; ++w)
-      right = ((tables_[d][w] ^ tables_[e][w] ^ on[w] ^ (flip ? ~std::uint64_t{0} : 0)) & care[w]) == 0;
+      right = ((tables_[d][w] ^ tables_[e][w] ^ on[w] ^ (flip ? ~std::uint64_t{0} : 0)) & care_[w]) == 0;
     const auto first = static_cast<std::uint32_t>(2 * tables_.size());
     if (right && !offer({{{Gate::kXor, 2 * d, 2 * e}}, first | (flip ? 1u : 0u)})) return false;
   }

@@ -47,9 +47,9 @@ class ResubSearch {
     std::uint64_t hash;
     std::uint32_t divisor;
   };
-  std::uint64_t masked_hash(const std::uint64_t* table, const std::uint64_t* wanted, std::uint64_t flip,
-                            const Table& care) const;
-  void know_divisors(const Table& care, std::size_t first_word, std::uint64_t first_bit);
+  std::uint64_t linear_hash(const std::uint64_t* table, const Table& care) const;
+  std::uint64_t normal_hash(const std::uint64_t* table) const;
+  void know_divisors(const Table& care);
   Known& slot_of(std::uint64_t hash);
   bool meets(std::uint32_t literal, const Table& set);                 // some pattern in both
   bool both_meet(std::uint32_t x, std::uint32_t y, const Table& set);  // some pattern in all three
@@ -58,8 +58,11 @@ class ResubSearch {
   std::size_t words_;
   bool xors_;
   std::uint64_t limit_;
-  std::vector<Known> known_;  // open addressing
-  Table known_care_;          // the patterns that known_ is about
+  std::vector<Known> known_;           // open addressing
+  std::vector<std::uint64_t> hashes_;  // [divisor]
+  Table care_, known_care_;            // the patterns that known_ is about
+  std::size_t first_word_ = 0;         // of those
+  std::uint64_t first_bit_ = 0, everywhere_ = 0;
   std::uint64_t spent_ = 0;
 };
 

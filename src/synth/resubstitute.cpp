@@ -19,45 +19,65 @@ constexpr std::size_t kAttempts = 40, kVainAttempts = 10;  // in all; in a row w
 constexpr int kCalmRounds = 12;                            // rounds without a gain before the first kick
 constexpr std::size_t kFar = 4;            // a start is given up when it is more than 1 / kFar larger at the bottom
 constexpr std::uint64_t kRebuilding = 16;  // a part of the effort
+constexpr std::uint64_t kDescending = 4;   // another part, for each start
+constexpr std::uint64_t kPasses = 20;      // that the effort must allow
+constexpr std::uint64_t kHope = 3;  // another part, that may go by without a gain, beside what it took to come so far
 
 class Walker {
  public:
   Walker(const Netlist& netlist, const ResubstituteOptions& options, ResubstituteReport& report)
-      : options_(options), report_(report), best_(netlist), now_(netlist) {}
+      : options_(options),
+        report_(report),
+        effort_(options.effort + options.effort_per_gate * netlist.gates.size()),
+        best_(netlist),
+        now_(netlist) {}
 
   Netlist run() {
     std::vector<Netlist> starts{best_};
-    if (options_.walks > 0 && options_.goal != CircuitGoal::kDepth)
+    if (options_.walks > 0 && options_.goal != CircuitGoal::kDepth && !exhausted()) {
       for (Netlist& other : rebuild(best_, rebuilding(), &report_.spent)) starts.push_back(std::move(other));
-    // Counted in ANDs, a circuit has no XORs from the start.
-    if (options_.goal == CircuitGoal::kAnds)
-      for (Netlist& start : starts) start = GateGraph(start, true).netlist();
-    std::optional<Netlist> found;
-    std::size_t vain = 0;
-    for (std::size_t attempt = 0; attempt < kAttempts && vain < kVainAttempts && !starts.empty(); ++attempt, ++vain) {
-      if (found && exhausted()) break;
-      const std::size_t from = attempt % starts.size();
-      best_ = now_ = starts[from];
-      descend();
-      const bool hopeless = found && std::get<0>(cost(best_)) * kFar > std::get<0>(cost(*found)) * (kFar + 1);
-      if (!hopeless) walk();
-      if (!found || cost(best_) < cost(*found)) {
-        vain = found && best_.gates.size() == found->gates.size() ? vain : 0;
-        found = best_;
-      }
-      if (hopeless) starts.erase(starts.begin() + static_cast<std::ptrdiff_t>(from));
-      if (options_.walks == 0) break;
+      Netlist other = factor(best_);
+      if (other.gates.size() < best_.gates.size()) starts.push_back(std::move(other));
     }
-    return *found;
+    descend_all(starts);
+    Netlist found = starts.front();
+    std::size_t vain = 0;
+    for (std::size_t attempt = 0; attempt < kAttempts && vain < kVainAttempts && !exhausted(); ++attempt, ++vain) {
+      if (options_.walks == 0) break;
+      best_ = now_ = starts[attempt % starts.size()];
+      walk();
+      if (cost(best_) >= cost(found)) continue;
+      if (best_.gates.size() < found.gates.size()) vain = 0;
+      found = best_;
+    }
+    return found;
   }
 
  private:
-  RebuildOptions rebuilding() const {
-    return {options_.table_inputs, 2 * best_.gates.size() + 20, options_.seed, options_.effort / kRebuilding};
+  // To the bottom of each valley; the deepest comes first, and those that are far above it are given up. A small one is
+  // looked at before a large one, which might leave no effort for it.
+  void descend_all(std::vector<Netlist>& starts) {
+    // Counted in ANDs, a circuit has no XORs from the start.
+    if (options_.goal == CircuitGoal::kAnds)
+      for (Netlist& start : starts) start = GateGraph(start, true).netlist();
+    const auto cheaper = [&](const Netlist& x, const Netlist& y) { return cost(x) < cost(y); };
+    std::stable_sort(starts.begin(), starts.end(), cheaper);
+    for (Netlist& start : starts) {
+      best_ = now_ = start;
+      descend(report_.spent + effort_ / kDescending);
+      start = best_;
+    }
+    std::stable_sort(starts.begin(), starts.end(), cheaper);
+    const std::size_t least = std::get<0>(cost(starts.front()));
+    std::erase_if(starts, [&](const Netlist& start) { return std::get<0>(cost(start)) * kFar > least * (kFar + 1); });
   }
 
-  void descend() {
-    for (int round = 0; round < kDescents && !exhausted(); ++round) {
+  RebuildOptions rebuilding() const {
+    return {options_.table_inputs, 2 * best_.gates.size() + 20, options_.seed, effort_ / kRebuilding};
+  }
+
+  void descend(std::uint64_t end) {
+    for (int round = 0; round < kDescents && report_.spent < std::min(end, effort_); ++round) {
       const auto before = cost(now_);
       pass(false);
       keep();
@@ -78,7 +98,8 @@ class Walker {
     }
   }
 
-  bool exhausted() const { return report_.spent >= options_.effort; }
+  // All is spent, or much of it for nothing: when the best is old, a better one is far.
+  bool exhausted() const { return report_.spent >= std::min(effort_, 2 * last_gain_ + effort_ / kHope); }
   std::uint64_t seed() { return options_.seed * 0x9E3779B97F4A7C15u + ++rounds_; }
 
   std::tuple<std::size_t, std::size_t> cost(const Netlist& n) const {
@@ -96,7 +117,7 @@ class Walker {
     window.seed = seed();
     window.table_inputs = options_.table_inputs;
     window.leaves = options_.leaves;
-    window.effort = options_.effort;
+    window.effort = effort_ / kPasses;
     now_ = resubstitute_once(now_, window, &report_);
   }
 
@@ -105,13 +126,20 @@ class Walker {
     const auto now = cost(now_), best = cost(best_);
     if (std::get<0>(now) > std::get<0>(best) || (options_.goal == CircuitGoal::kDepth && now > best)) return false;
     best_ = now_;
+    if (!record_ || std::get<0>(now) < *record_) {
+      record_ = std::get<0>(now);
+      last_gain_ = report_.spent;
+    }
     return std::get<0>(now) < std::get<0>(best) || (options_.goal == CircuitGoal::kDepth && now < best);
   }
 
   const ResubstituteOptions& options_;
   ResubstituteReport& report_;
+  const std::uint64_t effort_;
   Netlist best_, now_;
   std::uint64_t rounds_ = 0;
+  std::optional<std::size_t> record_;  // the least of all attempts
+  std::uint64_t last_gain_ = 0;        // what was spent when it was reached
 };
 
 }  // namespace

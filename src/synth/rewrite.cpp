@@ -13,34 +13,41 @@ namespace {
 constexpr std::size_t kMaxCuts = 12;       // of one node, beside itself
 constexpr std::size_t kChainsOfAWalk = 5;  // circuits of one function that are weighed when any will do
 constexpr int kDearestLevel = 4;           // gates that may be paid for a gate that is shallower, on a longest path
-constexpr std::uint64_t kWeighing = 50;    // word operations that weighing a plan is like, about
+constexpr std::uint64_t kWeighing = 40;    // word operations that weighing a plan is like, about
+constexpr std::uint64_t kCutting = 2500;   // and finding the cuts of a gate
 
 struct Cut {
   std::array<std::uint32_t, 4> leaves{};  // ascending
+  std::uint32_t signature = 0;            // a bit for each leaf, by chance the same for several
+  std::uint16_t table = 0;                // of the leaves; the inputs after them do not matter
   std::uint8_t size = 0;
-  std::uint16_t table = 0;  // of the leaves; the inputs after them do not matter
+  std::uint8_t from_a = 0, from_b = 0;  // cuts of the sources that were joined
 };
 
 // A function of `from.leaves` as one of `leaves`, which hold them.
 std::uint16_t stretched(const Cut& from, const std::array<std::uint32_t, 4>& leaves) {
   std::array<unsigned, 4> place{};
-  bool same = true;
   for (unsigned i = 0, at = 0; i < from.size; ++i) {
     while (leaves[at] != from.leaves[i]) ++at;
     place[i] = at;
-    same = same && at == i;
   }
-  if (same) return from.table;
-  unsigned table = 0;
-  for (unsigned x = 0; x < 16; ++x) {
-    unsigned y = 0;
-    for (unsigned i = 0; i < from.size; ++i) y |= (x >> place[i] & 1u) << i;
-    table |= (from.table >> y & 1u) << x;
+  // The last first: each changes places with an input that does not matter.
+  constexpr unsigned kOnes[] = {0xAAAA, 0xCCCC, 0xF0F0, 0xFF00};
+  unsigned table = from.table;
+  for (unsigned i = from.size; i-- > 0;) {
+    const unsigned to = place[i];
+    if (to == i) continue;
+    const unsigned moving = kOnes[i] & ~kOnes[to], shift = (1u << to) - (1u << i);
+    table = (table & ~(moving | moving << shift)) | (table & moving) << shift | (table >> shift & moving);
   }
   return static_cast<std::uint16_t>(table);
 }
 
 bool join(const Cut& x, const Cut& y, Cut& both) {
+  both.signature = x.signature | y.signature;
+  std::uint32_t more = both.signature;
+  for (int i = 0; i < 4; ++i) more &= more - 1;
+  if (more) return false;
   std::size_t i = 0, j = 0;
   both.size = 0;
   both.leaves = {};
@@ -56,7 +63,8 @@ bool join(const Cut& x, const Cut& y, Cut& both) {
 }
 
 bool within(const Cut& small, const Cut& large) {
-  return std::includes(large.leaves.begin(), large.leaves.begin() + large.size, small.leaves.begin(),
+  return small.size <= large.size && (small.signature & ~large.signature) == 0 &&
+         std::includes(large.leaves.begin(), large.leaves.begin() + large.size, small.leaves.begin(),
                        small.leaves.begin() + small.size);
 }
 
@@ -83,44 +91,59 @@ class Rewriter {
   }
 
  private:
-  const std::vector<Cut>& cuts_of(std::uint32_t n) {
-    if (cuts_.size() < graph_.size()) cuts_.resize(graph_.size());
-    if (cuts_[n].empty()) {
+  std::span<const Cut> cuts_of(std::uint32_t n) {
+    if (places_.size() < graph_.size()) places_.resize(graph_.size());
+    if (places_[n].count == 0) {
       if (graph_.is_gate(n))
         find_cuts(n);
       else
-        cuts_[n].push_back(itself(n));
+        keep_cuts(n, {});
     }
-    return cuts_[n];
+    return {&cuts_[places_[n].first], places_[n].count};
   }
 
-  static Cut itself(std::uint32_t n) { return {{n, 0, 0, 0}, 1, 0xAAAA}; }
+  static Cut itself(std::uint32_t n) { return {{n, 0, 0, 0}, std::uint32_t{1} << (n * 0x9E3779B9u >> 27), 0xAAAA, 1}; }
 
-  // Those of the two sources, joined; the net itself comes last. Few leaves first.
+  // The net itself comes last.
+  void keep_cuts(std::uint32_t n, std::span<const Cut> found) {
+    if (places_.size() < graph_.size()) places_.resize(graph_.size());
+    places_[n] = {cuts_.size(), found.size() + 1};
+    cuts_.insert(cuts_.end(), found.begin(), found.end());
+    cuts_.push_back(itself(n));
+  }
+
+  // Those of the two sources, joined. Few leaves first.
   void find_cuts(std::uint32_t n) {
-    const GraphNode node = {graph_.node(n).a, graph_.node(n).b, graph_.node(n).is_xor, false, 0, 0, {}};
-    const std::vector<Cut> from_a = cuts_of(node_of(node.a)), from_b = cuts_of(node_of(node.b));
-    std::vector<Cut> found;
-    for (const Cut& x : from_a)
-      for (const Cut& y : from_b) {
-        Cut both;
-        if (!join(x, y, both)) continue;
-        if (std::any_of(found.begin(), found.end(), [&](const Cut& c) { return within(c, both); })) continue;
-        const unsigned f = stretched(x, both.leaves) ^ (inverted(node.a) ? 0xFFFFu : 0u);
-        const unsigned g = stretched(y, both.leaves) ^ (inverted(node.b) ? 0xFFFFu : 0u);
-        both.table = static_cast<std::uint16_t>(node.is_xor ? f ^ g : f & g);
-        std::erase_if(found, [&](const Cut& c) { return within(both, c); });
-        found.push_back(both);
+    const Edge a = graph_.node(n).a, b = graph_.node(n).b;
+    const bool is_xor = graph_.node(n).is_xor;
+    cuts_of(node_of(b));
+    cuts_of(node_of(a));  // both are there now, and stay where they are while these are joined
+    const std::span<const Cut> from_a = cuts_of(node_of(a)), from_b = cuts_of(node_of(b));
+    found_.clear();
+    Cut both;
+    for (std::uint8_t i = 0; i < from_a.size(); ++i)
+      for (std::uint8_t j = 0; j < from_b.size(); ++j) {
+        if (!join(from_a[i], from_b[j], both)) continue;
+        if (std::any_of(found_.begin(), found_.end(), [&](const Cut& c) { return within(c, both); })) continue;
+        std::erase_if(found_, [&](const Cut& c) { return within(both, c); });
+        both.from_a = i;
+        both.from_b = j;
+        found_.push_back(both);
       }
-    std::stable_sort(found.begin(), found.end(), [](const Cut& x, const Cut& y) { return x.size < y.size; });
-    if (found.size() > kMaxCuts) found.resize(kMaxCuts);
-    found.push_back(itself(n));
-    if (cuts_.size() < graph_.size()) cuts_.resize(graph_.size());
-    cuts_[n] = std::move(found);
+    std::stable_sort(found_.begin(), found_.end(), [](const Cut& x, const Cut& y) { return x.size < y.size; });
+    if (found_.size() > kMaxCuts) found_.resize(kMaxCuts);
+    for (Cut& cut : found_) {
+      const unsigned f = stretched(from_a[cut.from_a], cut.leaves) ^ (inverted(a) ? 0xFFFFu : 0u);
+      const unsigned g = stretched(from_b[cut.from_b], cut.leaves) ^ (inverted(b) ? 0xFFFFu : 0u);
+      cut.table = static_cast<std::uint16_t>(is_xor ? f ^ g : f & g);
+    }
+    spent_ += kCutting;
+    keep_cuts(n, found_);
   }
 
   static void fill(GatePlan& plan, const Cut& cut, const FourInputLibrary::Match& match, const SmallChain& chain) {
-    plan.base.assign(4, 0);
+    plan.base.clear();
+    for (unsigned i = 0; i < 4; ++i) plan.base.push_back(0);
     plan.steps.clear();
     plan.constant = kNoEdge;
     for (unsigned i = 0; i < 4; ++i) plan.base[match.place[i]] = (2 * cut.leaves[i]) ^ (match.inputs >> i & 1u);
@@ -136,10 +159,13 @@ class Rewriter {
   void improve(std::uint32_t n) {
     const FourInputLibrary& library = FourInputLibrary::get();
     Choice choice{n, options_.kicks > 0 && draw(static_cast<std::uint64_t>(options_.kicks)) == 0};
-    for (const Cut& cut : cuts_[n]) {
+    for (const Cut& cut : cuts_of(n)) {
       if (cut.size == 1 && cut.leaves[0] == n) continue;
-      if (std::any_of(cut.leaves.begin(), cut.leaves.begin() + cut.size,
-                      [&](std::uint32_t leaf) { return graph_.node(leaf).dead; }))
+      // Rewriting since the cut was found may have done away with a leaf, or made one that depends on `n` itself, which
+      // its level would show.
+      if (std::any_of(cut.leaves.begin(), cut.leaves.begin() + cut.size, [&](std::uint32_t leaf) {
+            return graph_.node(leaf).dead || graph_.node(leaf).level >= graph_.node(n).level;
+          }))
         continue;
       const FourInputLibrary::Match& match = library.match(cut.table);
       std::array<Edge, 4> base;
@@ -171,7 +197,9 @@ class Rewriter {
 
   void consider(Choice& choice, const Cut& cut, const FourInputLibrary::Match& match, const SmallChain& chain) {
     fill(plan_, cut, match, chain);
-    const PlanWeigher::Weight weight = weigher_.weigh_next(plan_);
+    // What would not be taken need not be weighed to its end.
+    const int least = choice.kick ? -1 : critical(choice.n) ? -kDearestLevel : choice.gain;
+    const PlanWeigher::Weight weight = weigher_.weigh_next(plan_, weigher_.freed() - least);
     spent_ += kWeighing;
     if (!weight.possible) return;
     const std::uint32_t level = graph_.node(choice.n).level;
@@ -222,8 +250,12 @@ class Rewriter {
   Random random_;
   PlanWeigher weigher_;
   ChainCost cost_ = ChainCost::kGates;
-  std::vector<std::vector<Cut>> cuts_;  // [node]
-  std::vector<bool> critical_;          // [node]; empty when depth is no goal
+  struct Place {
+    std::size_t first = 0, count = 0;
+  };
+  std::vector<Place> places_;  // [node], of its cuts
+  std::vector<Cut> cuts_, found_;
+  std::vector<bool> critical_;  // [node]; empty when depth is no goal
   GatePlan plan_;
   std::uint64_t draws_ = 0;
 };

@@ -268,6 +268,7 @@ Netlist simplify(const Netlist& netlist, const SimplifyOptions& options, Simplif
     after.search = 0;
     after.with_abc = false;
     after.resubstitute_options.effort /= 8;  // for each of its answers
+    after.resubstitute_options.effort_per_gate /= 8;
     after.goal = CircuitGoal::kGates;
     work.become("abc", rewrite_with_abc(work.best(), netlist, after, told.abc));
   }

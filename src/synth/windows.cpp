@@ -1,7 +1,6 @@
 // Resubstitution in windows: a gate, what it feeds a few levels up, and what lies below both down to a bounded number
 // of leaves, on complete truth tables of the leaves. What the gates above cannot tell need not be right.
 #include <algorithm>
-#include <set>
 
 #include "espalier/random.hpp"
 #include "synth/gate_plan.hpp"
@@ -16,6 +15,7 @@ constexpr std::size_t kMaxReaders = 24;  // of one net; beyond that its readers 
 constexpr std::size_t kMaxBelow = 120;   // nets in a window below
 constexpr std::size_t kMaxBeside = 60;   // nets made of those
 constexpr std::size_t kMaxOffers = 200;  // recipes weighed for one gate
+constexpr std::uint64_t kOverhead = 20;  // word operations that a net in a window costs beside its table, about
 
 class Windows {
  public:
@@ -80,14 +80,17 @@ class Windows {
 
   // The gates above in ascending levels, so that what one of them reads is among them or does not depend on `n`.
   void collect_above(std::uint32_t n) {
-    std::set<std::pair<std::uint32_t, std::uint32_t>> next{{graph_.node(n).level, n}};
+    next_.assign(1, {graph_.node(n).level, n});
     leaves_.clear();
     above_.clear();
     bool closed = false;
-    while (!next.empty() && above_.size() < kMaxAbove && !closed) {
-      const std::uint32_t top = next.begin()->second;
-      next.erase(next.begin());
-      std::vector<std::uint32_t> fresh;
+    while (!next_.empty() && above_.size() < kMaxAbove && !closed) {
+      const auto first = std::min_element(next_.begin(), next_.end());
+      const std::uint32_t top = first->second;
+      *first = next_.back();
+      next_.pop_back();
+      if (place(top) == kAbove) continue;  // reached on two ways
+      Few<std::uint32_t, 2> fresh;
       for (const Edge edge : {graph_.node(top).a, graph_.node(top).b})
         if (place(node_of(edge)) == kOutside && node_of(edge) != 0) fresh.push_back(node_of(edge));
       if (leaves_.size() + fresh.size() > static_cast<std::size_t>(options_.leaves)) break;
@@ -100,7 +103,7 @@ class Windows {
       closed = graph_.node(top).readers.size() > kMaxReaders;
       if (closed) break;
       for (const std::uint32_t reader : graph_.node(top).readers)
-        if (reader < kOutputReader) next.emplace(graph_.node(reader).level, reader);
+        if (reader < kOutputReader) next_.emplace_back(graph_.node(reader).level, reader);
     }
   }
 
@@ -181,7 +184,7 @@ class Windows {
         row_[n] = row++;
         compute(n);
       }
-    report_.spent += row * words_;
+    report_.spent += row * (2 * words_ + kOverhead);
   }
 
   // Patterns of the leaves on which something that leaves the window changes with `n`.
@@ -300,8 +303,9 @@ class Windows {
   std::vector<Place> place_;           // [node]
   std::vector<std::uint32_t> marked_;  // nodes that are not outside
   std::vector<std::uint32_t> leaves_, below_, above_;
-  std::vector<std::uint32_t> row_;     // [node]
-  std::vector<std::uint64_t> tables_;  // [row][word]
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> next_;  // level and gate, while those above are collected
+  std::vector<std::uint32_t> row_;                             // [node]
+  std::vector<std::uint64_t> tables_;                          // [row][word]
   std::size_t words_ = 1;
   std::vector<std::uint32_t> live_inputs_;
   bool whole_ = false;  // the window is the circuit

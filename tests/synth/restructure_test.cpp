@@ -142,6 +142,14 @@ RC_GTEST_PROP(Restructure, EveryPassKeepsCircuitsOfManyInputsInEveryGoal, ()) {
   RC_ASSERT(count_netlist(level).depth <= count_netlist(n).depth);
 }
 
+TEST(Balance, AGateThatOutputsWantInBothPolaritiesMakesNothingDeeper) {
+  Netlist n;
+  const Net a = n.add_input("a"), b = n.add_input("b");
+  n.add_output("both", n.add_gate(Gate::kAnd, a, b));
+  n.add_output("not_both", n.add_gate(Gate::kNand, a, b));
+  EXPECT_EQ(count_netlist(balance(n)).depth, 1u);
+}
+
 RC_GTEST_PROP(Rebuild, CircuitsMadeOfATableAloneComputeIt, ()) {
   const auto seed = *rc::gen::inRange<std::uint64_t>(0, 100000);
   const Netlist n = test::random_netlist(seed, *rc::gen::inRange(1, 11), *rc::gen::inRange(0, 60),
@@ -231,6 +239,7 @@ TEST(Restructure, EachGoalIsBestAtWhatItCounts) {
     options.goal = static_cast<CircuitGoal>(goal);
     options.resubstitute_options.walks = 20;
     options.resubstitute_options.effort = 30'000'000;
+    options.resubstitute_options.effort_per_gate = 0;
     best.push_back(simplify(n, options));
     EXPECT_TRUE(equal(n, best.back())) << kCircuitGoalNames[goal];
     EXPECT_EQ(simplify(n, options), best.back()) << kCircuitGoalNames[goal];
@@ -263,10 +272,57 @@ TEST(Restructure, AWideCoverIsReadAsAShallowTree) {
   EXPECT_EQ(count_netlist(n).depth, 6u + 5u);
 }
 
+// Each output picks one of the eight data inputs, another for each, by products of the three select inputs.
+Netlist flat_rotator() {
+  std::string text = ".model rotator\n.inputs s0 s1 s2 d0 d1 d2 d3 d4 d5 d6 d7\n.outputs q0 q1 q2 q3 q4 q5 q6 q7\n";
+  for (unsigned q = 0; q < 8; ++q) {
+    text += fmt::format(".names s0 s1 s2 d0 d1 d2 d3 d4 d5 d6 d7 q{}\n", q);
+    for (unsigned v = 0; v < 8; ++v) {
+      std::string pattern = fmt::format("{}{}{}--------", v & 1, v >> 1 & 1, v >> 2);
+      pattern[3 + (q + v) % 8] = '1';
+      text += pattern + " 1\n";
+    }
+  }
+  return import_blif(text + ".end\n", "rotator.blif");
+}
+
+TEST(Factor, ListsOfProductsThatDifferLittleShareTheirTrees) {
+  const Netlist n = flat_rotator(), trees = factor(n);
+  EXPECT_EQ(trees.gates.size(), 3u * 8u * 3u);  // three layers of eight multiplexers
+  EXPECT_TRUE(equal(n, trees));
+}
+
+RC_GTEST_PROP(Factor, KeepsTheFunctionOfAnyCircuit, ()) {
+  const auto seed = *rc::gen::inRange<std::uint64_t>(0, 100000);
+  const Netlist n = test::random_netlist(seed, *rc::gen::inRange(1, 11), *rc::gen::inRange(0, 80),
+                                         *rc::gen::inRange(1, 5), *rc::gen::inRange(2, 40));
+  const Netlist other = factor(n);
+  check_netlist(other, "factor");
+  RC_ASSERT(test::signature(other) == test::signature(n));
+}
+
+// A sum of many numbers: inverting one net turns XORs over on very many paths.
+TEST(GateGraph, AnInvertedNetBelowManyPathsOfXorsIsReplacedAtOnce) {
+  Netlist n;
+  std::vector<Net> row;
+  for (int i = 0; i < 40; ++i) row.push_back(n.add_input(fmt::format("x{}", i)));
+  const Net start = n.add_gate(Gate::kAnd, row[0], row[1]), other = n.add_gate(Gate::kOr, row[0], row[1]);
+  row[0] = start;
+  for (int layer = 0; layer < 60; ++layer)
+    for (std::size_t i = row.size() - 1; i > 0; --i) row[i] = n.add_gate(Gate::kXor, row[i], row[i - 1]);
+  for (std::size_t i = 0; i < row.size(); ++i) n.add_output(fmt::format("y{}", i), row[i]);
+  n.add_output("z", other);
+  GateGraph graph(n, false);
+  const Edge edge = graph.find(false, 2 * 1, 2 * 2);
+  ASSERT_NE(edge, kNoEdge);
+  graph.replace(node_of(edge), graph.find(false, 2 * 1 + 1, 2 * 2 + 1) ^ 1u);
+  EXPECT_LE(graph.size(), 4 * n.nets());
+}
+
 TEST(Restructure, EffortIsABound) {
   const Netlist n = test::layered_netlist(3, 60, 200, 10, 50);
   ResubstituteReport report;
-  resubstitute(n, {.walks = 1000, .effort = 20'000'000}, &report);
+  resubstitute(n, {.walks = 1000, .effort = 20'000'000, .effort_per_gate = 0}, &report);
   EXPECT_GE(report.spent, 20'000'000u);
   EXPECT_LT(report.spent, 80'000'000u);  // the last pass is finished
 }

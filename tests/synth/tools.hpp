@@ -40,6 +40,7 @@ inline SimplifyOptions quick_simplification() {
   SimplifyOptions options;
   options.resubstitute_options.walks = 3;
   options.resubstitute_options.effort = 20'000'000;
+  options.resubstitute_options.effort_per_gate = 0;
   return options;
 }
 inline Netlist simplify_quickly(const Netlist& n) { return simplify(n, quick_simplification()); }
