@@ -1,5 +1,6 @@
-"""Circuits to compare simplifiers on, written as BLIF the way a person would: adders, comparators, multipliers, ALUs,
-parity, popcount, a seven-segment decoder, PLAs and random layered logic. Everything is drawn from fixed seeds."""
+"""Circuits to compare simplifiers on, written as BLIF the way a person would: adders of several kinds, comparators,
+multipliers, dividers, ALUs, parity, popcount, decoders, encoders, shifters, sorters, codes, S-boxes, PLAs, random tables
+and random layered logic. Everything is drawn from fixed seeds."""
 import random
 
 
@@ -214,9 +215,184 @@ def barrel_shifter(width):
     return c
 
 
+def prefix_adder(width):
+    """Kogge and Stone: every carry by a tree of its own, which share their branches."""
+    c = Circuit(f"prefix{width}")
+    a, b = c.bus("a", width), c.bus("b", width)
+    half = [c.gate("xor", x, y) for x, y in zip(a, b)]
+    generate, propagate = [c.gate("and", x, y) for x, y in zip(a, b)], half
+    reach = 1
+    while reach < width:
+        far = range(reach, width)
+        generate, propagate = (
+            generate[:reach] + [c.names([generate[i], propagate[i], generate[i - reach]], ["1--", "-11"]) for i in far],
+            propagate[:reach] + [c.gate("and", propagate[i], propagate[i - reach]) for i in far])
+        reach *= 2
+    c.output_bus("s", half[:1] + [c.gate("xor", half[i], generate[i - 1]) for i in range(1, width)] + generate[-1:])
+    return c
+
+
+def tree_multiplier(width):
+    """Wallace: columns of partial products are halved and thirded together, then added."""
+    c = Circuit(f"wallace{width}")
+    a, b = c.bus("a", width), c.bus("b", width)
+    columns = [[c.gate("and", a[i], b[k - i]) for i in range(width) if 0 <= k - i < width] for k in range(2 * width)]
+    while max(map(len, columns)) > 1:
+        after = [[] for _ in range(2 * width + 1)]
+        for k, column in enumerate(columns):
+            whole = len(column) - len(column) % 3
+            for i in range(0, whole, 3):
+                total, carry = c.full_adder(*column[i:i + 3])
+                after[k].append(total)
+                after[k + 1].append(carry)
+            rest = column[whole:]
+            if len(rest) == 2:
+                after[k + 1].append(c.gate("and", *rest))
+                rest = [c.gate("xor", *rest)]
+            after[k] += rest
+        columns = after[:2 * width]
+    c.output_bus("p", [column[0] if column else c.constant(False) for column in columns])
+    return c
+
+
+def divider(width):
+    """Restoring: quotient and remainder."""
+    c = Circuit(f"divider{width}")
+    a, b = c.bus("a", width), c.bus("b", width)
+    one = c.constant(True)
+    inverse = [c.invert(y) for y in b] + [one]
+    rest, quotient = [c.constant(False)] * width, []
+    for x in reversed(a):
+        shifted = [x, *rest]
+        difference, fits = c.add(shifted, inverse, one)
+        quotient.insert(0, fits)
+        rest = [c.mux(fits, less, as_is) for less, as_is in zip(difference, shifted)][:width]
+    c.output_bus("q", quotient)
+    c.output_bus("r", rest)
+    return c
+
+
+def priority_encoder(width):
+    c = Circuit(f"priority{width}")
+    x = c.bus("x", width)
+    first = ["0" * i + "1" + "-" * (width - 1 - i) for i in range(width)]
+    for bit in range((width - 1).bit_length()):
+        c.output(f"i{bit}", c.names(x, [row for i, row in enumerate(first) if i >> bit & 1]))
+    c.output("any", c.names(x, first))
+    return c
+
+
+def sorter(width):
+    """Single bits, sorted by exchanging neighbours."""
+    c = Circuit(f"sorter{width}")
+    x = c.bus("x", width)
+    for end in range(width - 1, 0, -1):
+        for i in range(end):
+            x[i], x[i + 1] = c.gate("or", x[i], x[i + 1]), c.gate("and", x[i], x[i + 1])
+    c.output_bus("y", x)
+    return c
+
+
+def crc(width, polynomial, data):
+    c = Circuit(f"crc{width}x{data}")
+    state = c.bus("c", width)
+    for bit in c.bus("d", data):
+        back = c.gate("xor", state[-1], bit)
+        state = [back] + [c.gate("xor", s, back) if polynomial >> i & 1 else s for i, s in enumerate(state[:-1], 1)]
+    c.output_bus("r", state)
+    return c
+
+
+def decimal(width):
+    """Binary to decimal digits: shifted in from the top, with 3 added to digits of 5 or more."""
+    c = Circuit(f"decimal{width}")
+    digits = [[c.constant(False)] * 4 for _ in str((1 << width) - 1)]
+    for bit in reversed(c.bus("x", width)):
+        carry = bit
+        for i, digit in enumerate(digits):
+            large = c.names(digit, ["---1", "1-1-", "-11-"])
+            digit, _ = c.add(digit, [large, large, c.constant(False), c.constant(False)])
+            digits[i], carry = [carry, *digit[:3]], digit[3]
+    for i, digit in enumerate(digits):
+        c.output_bus(f"d{i}_", digit)
+    return c
+
+
+def hamming_decoder(checks):
+    """Corrects one wrong bit."""
+    width = (1 << checks) - 1
+    c = Circuit(f"hamming{width}")
+    word = c.bus("w", width)
+    syndrome = []
+    for k in range(checks):
+        total, *others = [word[i - 1] for i in range(1, width + 1) if i >> k & 1]
+        for other in others:
+            total = c.gate("xor", total, other)
+        syndrome.append(total)
+    for i in range(1, width + 1):
+        if i & (i - 1):
+            wrong = c.names(syndrome, ["".join(str(i >> k & 1) for k in range(checks))])
+            c.output(f"d{i}", c.gate("xor", word[i - 1], wrong))
+    return c
+
+
+def flat_rotator(width):
+    """Each output a list of products."""
+    c = Circuit(f"rotator{width}")
+    picks, data = c.bus("s", width.bit_length() - 1), c.bus("d", width)
+    for q in range(width):
+        c.output(f"q{q}", c.names(picks + data, [
+            "".join(str(v >> i & 1) for i in range(len(picks))) +
+            "".join("1" if i == (q + v) % width else "-" for i in range(width)) for v in range(width)]))
+    return c
+
+
+def table(name, inputs, columns):
+    """One cover of minterms for each output: columns[output][pattern]."""
+    c = Circuit(name)
+    x = c.bus("x", inputs)
+    for o, column in enumerate(columns):
+        c.output(f"y{o}", c.names(x, ["".join(str(v >> i & 1) for i in range(inputs))
+                                      for v in range(1 << inputs) if column[v]]))
+    return c
+
+
+def majority(width):
+    return table(f"majority{width}", width, [[2 * v.bit_count() > width for v in range(1 << width)]])
+
+
+def inverse_sbox():
+    """Inverses in the field of 256 elements with the polynomial 0x11B, and an affine map: that of AES."""
+    def times(x, y):
+        product = 0
+        for i in range(8):
+            product ^= x * (y >> i & 1)
+            x = x << 1 ^ (0x11B if x >> 7 else 0)
+        return product
+
+    def power(x, n):
+        return 1 if n == 0 else times(x, power(x, n - 1))
+
+    inverses = [power(x, 254) for x in range(256)]
+    boxes = [0x63] * 256
+    for x, y in enumerate(inverses):
+        for turn in range(5):
+            boxes[x] ^= (y << turn | y >> (8 - turn)) & 255
+    return table("sbox8", 8, [[box >> o & 1 for box in boxes] for o in range(8)])
+
+
+def random_table(inputs, outputs, seed):
+    rng = random.Random(seed)
+    return table(f"table{inputs}x{outputs}", inputs,
+                 [[rng.random() < 0.5 for _ in range(1 << inputs)] for _ in range(outputs)])
+
+
 def benchmarks():
     return [adder(8), adder(16), adder(32), lookahead_adder(16), comparator(8), comparator(16), comparator(32),
             multiplier(4), multiplier(6), multiplier(8), alu(4), alu(8), alu(16), parity(16), parity(32),
             popcount(8), popcount(16), popcount(32), seven_segment(), barrel_shifter(16),
             pla(8, 4, 32, 1), pla(10, 6, 40, 2), pla(16, 4, 48, 3), pla(20, 8, 64, 4),
-            layered(16, 24, 6, 1), layered(24, 40, 8, 2), layered(48, 80, 10, 3)]
+            layered(16, 24, 6, 1), layered(24, 40, 8, 2), layered(48, 80, 10, 3),
+            prefix_adder(16), tree_multiplier(8), divider(6), priority_encoder(16), sorter(8), crc(16, 0x1021, 8),
+            decimal(8), hamming_decoder(4), flat_rotator(8), majority(9), inverse_sbox(), random_table(6, 4, 5),
+            random_table(8, 2, 6)]
