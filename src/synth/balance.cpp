@@ -85,6 +85,10 @@ class Balancer {
 
 }  // namespace
 
-Netlist balance(const Netlist& netlist) { return Balancer(netlist).run(); }
+// A gate that outputs want in both polarities is shared, and the inverter may be one level too many.
+Netlist balance(const Netlist& netlist) {
+  Netlist level = Balancer(netlist).run();
+  return count_netlist(level).depth <= count_netlist(netlist).depth ? level : netlist;
+}
 
 }  // namespace espalier

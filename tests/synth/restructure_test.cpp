@@ -142,6 +142,14 @@ RC_GTEST_PROP(Restructure, EveryPassKeepsCircuitsOfManyInputsInEveryGoal, ()) {
   RC_ASSERT(count_netlist(level).depth <= count_netlist(n).depth);
 }
 
+TEST(Balance, AGateThatOutputsWantInBothPolaritiesMakesNothingDeeper) {
+  Netlist n;
+  const Net a = n.add_input("a"), b = n.add_input("b");
+  n.add_output("both", n.add_gate(Gate::kAnd, a, b));
+  n.add_output("not_both", n.add_gate(Gate::kNand, a, b));
+  EXPECT_EQ(count_netlist(balance(n)).depth, 1u);
+}
+
 RC_GTEST_PROP(Rebuild, CircuitsMadeOfATableAloneComputeIt, ()) {
   const auto seed = *rc::gen::inRange<std::uint64_t>(0, 100000);
   const Netlist n = test::random_netlist(seed, *rc::gen::inRange(1, 11), *rc::gen::inRange(0, 60),
