@@ -19,6 +19,7 @@ struct Training {
     parameters.zero_grad(pool);
     loss = objective->accumulate(steps, pool, phases);
     optimizer.step(parameters, options.schedule.at(steps, options.steps), pool);
+    objective->end_step();
     ++steps;
   }
 

@@ -219,6 +219,8 @@ bool Session::search_due() const {
 bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat,
                      const std::function<bool(const Trainer&)>& go_on) {
   if (finished_ || solved() || !trainer_->state().evaluated) return true;
+  // Every other time what an earlier search has found is searched on, and at last in any case.
+  const std::unique_ptr<Model> from = round % 2 ? trainer_->best_model() : best_model().model;
   std::unique_ptr<Refinement> search;
   const struct Clock {  // a search is part of the seed's time
     double &total, &searches;
@@ -230,8 +232,6 @@ bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat
       if (search) searches += taken;
     }
   } clock{trainer_->state().seconds, search_seconds_, search};
-  // Every other time what an earlier search has found is searched on, and at last in any case.
-  const std::unique_ptr<Model> from = round % 2 ? trainer_->best_model() : best_model().model;
   for (bool more = true; more;) {
     try {
       if (!search) search = objective_->refine(*from, round, pool_);

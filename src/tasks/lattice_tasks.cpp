@@ -133,8 +133,9 @@ class PictureOptions : public LatticeTaskOptions {
     f.add("seed-row", seed_row_, "row of the one living cell at the start; -1 = none", -1, 1e5);
     f.add("seed-column", seed_column_, "its column", -1, 1e5);
     f.add("pool", lattice.pool.boards,
-          "boards that training goes on with from step to step; 0 = none: each step begins with the task's start", 0,
-          1e7);
+          "boards that training goes on with from step to step; 0 = none: each step begins with the task's start. The "
+          "best model is the first one that is right after the trained steps",
+          0, 1e7);
     f.add("pool-damage", lattice.pool.damaged,
           "boards of a mini-batch from the pool, those with the fewest wrong bits, in which a square is damaged", 0,
           1e6);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "espalier/dag_nn.hpp"
@@ -10,6 +11,7 @@
 #include "espalier/lattice_model.hpp"
 #include "espalier/message_passing.hpp"
 #include "espalier/run.hpp"
+#include "runs/small_runs.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -152,6 +154,30 @@ TEST(LoadedModel, AnAutomatonIsPutThroughItsTrials) {
   ASSERT_FALSE(trials.empty());
   EXPECT_EQ(trials[0].name, "validation");
   EXPECT_EQ(trials[0].score, 0.7265625);
+}
+
+// One step is the shortest time that damage can be mended in.
+TEST(LoadedModel, APictureFromAPoolIsJudgedForStayingAndMendingAfterItsFile) {
+  const TempFolder folder;
+  RunConfig config = pooled_picture(folder);
+  config.set("steps", "1");
+  ModelRun run = ModelRun::create(config, {});
+  ThreadPool pool(1);
+  run.train(pool);
+  const std::unique_ptr<Model> trained = run.best_model();
+  save_model(folder / "pooled.safetensors", *trained);
+  const auto model = load_model_as<LatticeModel>(folder / "pooled.safetensors");
+  std::map<std::string, double> scores;
+  for (const Trial& trial : run_trials(*model)) scores[trial.name] = trial.score;
+  for (const char* name : {"at 2 T", "at 3 T", "mends", "stays", "heals"}) {
+    ASSERT_TRUE(scores.contains(name)) << name;
+    EXPECT_GT(scores.at(name), 0) << name;
+    EXPECT_LE(scores.at(name), 1) << name;
+  }
+  double before = 0;
+  for (const Trial& trial : run_trials(dynamic_cast<const LatticeModel&>(*trained)))
+    if (trial.name == "mends") before = trial.score;
+  EXPECT_EQ(scores.at("mends"), before);
 }
 
 TEST(LoadedModel, ItsCellComesAsTrainedSimplifiedOrAcrossStepsEachWithWhatIsProved) {

@@ -51,8 +51,9 @@ BoardPool::BoardPool(const BoardPoolOptions& options, const RolloutOptions& roll
       seed_(seed) {
   check_pool(options, rollout, channels);
   bits_.resize(options.boards * stride_);
-  for (std::size_t board = 0; board < options.boards; ++board)
-    for (std::size_t i = 0; i < values_; ++i) put(board, i, start[i] >= 0.5f);
+  for (std::size_t i = 0; i < values_; ++i) put(0, i, start[i] >= 0.5f);
+  for (std::size_t board = 1; board < options.boards; ++board)
+    std::copy_n(bits_.begin(), stride_, bits_.begin() + static_cast<std::ptrdiff_t>(board * stride_));
 }
 
 bool BoardPool::bit(std::size_t board, std::size_t value) const {

@@ -150,6 +150,9 @@ LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, con
   if (!from) return {options, Automaton(options.automaton, seed), {}};
   const auto trained = from->parameters().values();
   if (!from->is_refined()) return {options, from->automaton(), {trained.begin(), trained.end()}};
+  if (options.automaton.candidates > 1 && options.recipe.start_wire_logit < 0)
+    fail("from", fmt::format("a start of {} for wires", options.recipe.start_wire_logit), "0 or more",
+         "the circuit's own wires are to be the likeliest");
   SoftCell soft = soften_cell(from->quick_cell(), options.automaton, options.recipe.start_logit,
                               options.recipe.start_wire_logit, seed);
   options.automaton = soft.automaton.options();
@@ -328,9 +331,10 @@ class LatticeObjective::Search : public Refinement {
     const std::uint64_t total = s.improved_at + options.improve;  // of one that has nothing else to do any more
     const bool improves = options.improve && !s.best_score.wrong && !s.best_score.flaws;
     const std::uint64_t before = refiner_ ? mutants_ : mutants_ - s.evaluations;
+    // What it counts for in a budget is one circuit's: others are tried only where the task is solved, and end it.
     return {before + s.evaluations, before + (improves ? total : options.evaluations),
             static_cast<double>(s.best_score.wrong) / static_cast<double>(shown().boards()), s.best_score.size.gates,
-            (before + std::min(s.evaluations, options.evaluations + options.improve)) / kMutantsPerStep};
+            std::min(before + s.evaluations, options.evaluations + options.improve) / kMutantsPerStep};
   }
   bool step(const ThreadPool& pool) override {
     if (!refiner_) return false;

@@ -188,13 +188,13 @@ Trial TrialRunner::heals(std::string name, const TrialStage& stage, std::uint64_
       for (std::size_t y = 0; y < h; ++y)
         for (std::size_t x = 0; x < std::min(w, W); ++x) strike(board, (top + y) % H, (left + x) % W, k / 2 % 3);
     } else {  // cells here and there
-      for (std::size_t n = 1 + random.choice(draw++, H * W / 4); n > 0; --n) {
+      for (std::size_t n = 1 + random.choice(draw++, std::max<std::size_t>(1, H * W / 4)); n > 0; --n) {
         const std::size_t y = random.choice(draw++, H), x = random.choice(draw++, W);
         strike(board, y, x, k / 2 % 3);
       }
     }
     if (k % 4 == 3) {  // and once more while it heals
-      simulator.run(board, 1 + random.choice(draw++, time / 2), pool_);
+      simulator.run(board, 1 + random.choice(draw++, std::max<std::uint64_t>(1, time / 2)), pool_);
       board.clear_rectangle(H / 4, W / 4, H / 2, W / 2);
     }
     simulator.run(board, time, pool_);
