@@ -61,9 +61,10 @@ class Graph:
 
     def __init__(self, nodes, *relations, keep_repeats=False):
         lists = [r if isinstance(r, np.ndarray) else items(r, "edges") for r in relations]
+        empty = [(r.size if isinstance(r, np.ndarray) else len(r)) == 0 for r in lists]
         self._core = _core.MessageGraph(whole(nodes, "nodes", 1, 2**32 - 2),
-                                        [indices(r, "edges", 2) if np.size(r) else np.zeros((0, 2), np.int64)
-                                         for r in lists], flag(keep_repeats, "keep_repeats"))
+                                        [np.zeros((0, 2), np.int64) if none else indices(r, "edges", 2)
+                                         for r, none in zip(lists, empty)], flag(keep_repeats, "keep_repeats"))
 
     @classmethod
     def from_edges(cls, nodes, edges, keep_repeats=False):

@@ -93,13 +93,27 @@ class Rewriter {
  private:
   std::span<const Cut> cuts_of(std::uint32_t n) {
     if (places_.size() < graph_.size()) places_.resize(graph_.size());
-    if (places_[n].count == 0) {
-      if (graph_.is_gate(n))
-        find_cuts(n);
-      else
-        keep_cuts(n, {});
-    }
+    if (places_[n].count == 0) find_missing(n);
     return {&cuts_[places_[n].first], places_[n].count};
+  }
+
+  // Those of a net and, before them, of all below it that have none. XORs are made anew above a net that is replaced by
+  // its opposite, so these may be a chain as long as the circuit is deep: too deep for calls within calls.
+  void find_missing(std::uint32_t n) {
+    missing_.assign(1, n);
+    while (!missing_.empty()) {
+      const std::uint32_t next = missing_.back();
+      if (places_[next].count == 0 && graph_.is_gate(next)) {
+        const std::size_t before = missing_.size();
+        for (const Edge edge : {graph_.node(next).a, graph_.node(next).b})
+          if (places_[node_of(edge)].count == 0) missing_.push_back(node_of(edge));
+        if (missing_.size() > before) continue;
+        find_cuts(next);
+      } else if (places_[next].count == 0) {
+        keep_cuts(next, {});
+      }
+      missing_.pop_back();
+    }
   }
 
   static Cut itself(std::uint32_t n) { return {{n, 0, 0, 0}, std::uint32_t{1} << (n * 0x9E3779B9u >> 27), 0xAAAA, 1}; }
@@ -255,6 +269,7 @@ class Rewriter {
   };
   std::vector<Place> places_;  // [node], of its cuts
   std::vector<Cut> cuts_, found_;
+  std::vector<std::uint32_t> missing_;
   std::vector<bool> critical_;  // [node]; empty when depth is no goal
   GatePlan plan_;
   std::uint64_t draws_ = 0;

@@ -15,6 +15,8 @@ constexpr std::size_t kMaxReaders = 24;  // of one net; beyond that its readers 
 constexpr std::size_t kMaxBelow = 120;   // nets in a window below
 constexpr std::size_t kMaxBeside = 60;   // nets made of those
 constexpr std::size_t kMaxOffers = 200;  // recipes weighed for one gate
+constexpr std::size_t kMaxWhole = 8192;  // gates that are seen at once from each of them
+constexpr std::uint64_t kWalks = 4;      // a net that is walked over is much less than a word operation
 constexpr std::uint64_t kOverhead = 20;  // word operations that a net in a window costs beside its table, about
 
 class Windows {
@@ -31,12 +33,16 @@ class Windows {
     const std::vector<std::uint32_t> order = graph_.topological_order();
     if (order.empty()) return graph_.netlist();
     limit_ = options_.effort / order.size();
+    max_walked_ = kWalks * options_.effort;
     for (std::uint32_t n = 1; n <= graph_.inputs(); ++n)
       if (graph_.node(n).refs > 0) live_inputs_.push_back(n);
-    whole_ = live_inputs_.size() <= static_cast<std::size_t>(options_.table_inputs);
+    whole_ = live_inputs_.size() <= static_cast<std::size_t>(options_.table_inputs) && order.size() <= kMaxWhole;
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::uint32_t n = order[options_.from_outputs ? order.size() - 1 - i : i];
       if (graph_.is_gate(n)) improve(n);
+      if (walked_ <= max_walked_) continue;
+      report_.spent += walked_;  // a long chain that nothing else reads, walked down from each of its gates
+      break;
     }
     return graph_.netlist();
   }
@@ -240,6 +246,7 @@ class Windows {
 
     const std::size_t all = graph_.dereference(n);
     graph_.reference(n);
+    walked_ += 2 * all;
     const int steps = static_cast<int>(std::min<std::size_t>(options_.sideways ? all : all - 1, 2));
     GatePlan best;
     int best_gain = 0;
@@ -250,6 +257,7 @@ class Windows {
     search.run(on, off, steps, [&](const Recipe& recipe) {
       const GatePlan plan = plan_of(recipe, divisors);
       const PlanWeigher::Weight weight = weigher_.weigh(n, plan);
+      walked_ += 2 * all;
       const bool too_deep = options_.goal == CircuitGoal::kDepth && weight.level > level;
       if (weight.possible && !too_deep) {
         const bool even =
@@ -259,7 +267,8 @@ class Windows {
           best = plan;
         }
       }
-      return ++offers < kMaxOffers && best_gain + static_cast<int>(recipe.steps.size()) < static_cast<int>(all);
+      return ++offers < kMaxOffers && walked_ <= max_walked_ &&
+             best_gain + static_cast<int>(recipe.steps.size()) < static_cast<int>(all);
     });
     report_.spent += search.spent();
     if (best.base.empty()) return;
@@ -299,7 +308,7 @@ class Windows {
   ResubstituteReport& report_;
   Random random_;
   PlanWeigher weigher_;
-  std::uint64_t limit_ = 0, draws_ = 0;
+  std::uint64_t limit_ = 0, draws_ = 0, walked_ = 0, max_walked_ = 0;
   std::vector<Place> place_;           // [node]
   std::vector<std::uint32_t> marked_;  // nodes that are not outside
   std::vector<std::uint32_t> leaves_, below_, above_;

@@ -327,5 +327,19 @@ TEST(Restructure, EffortIsABound) {
   EXPECT_LT(report.spent, 80'000'000u);  // the last pass is finished
 }
 
+// The net below the chain is replaced by its opposite, and every XOR above it is made anew.
+TEST(Restructure, AChainOfXorsAboveANetThatIsInvertedOverflowsNothing) {
+  constexpr int kXors = 60'000;
+  Netlist n;
+  for (const char* name : {"a", "b", "c", "d"}) n.add_input(name);
+  for (int i = 0; i < kXors; ++i) n.add_input(fmt::format("i{}", i));
+  Net net = n.add_gate(Gate::kAnd, n.add_gate(Gate::kNand, 0, 1), n.add_gate(Gate::kNand, 0, 2));
+  for (int i = 0; i < kXors; ++i) net = n.add_gate(Gate::kXor, net, static_cast<Net>(4 + i));
+  n.add_output("y", n.add_gate(Gate::kAnd, net, 3));
+  const Netlist small = rewrite(n);
+  EXPECT_LT(small.gates.size(), n.gates.size());
+  EXPECT_EQ(test::signature(small, 4), test::signature(n, 4));
+}
+
 }  // namespace
 }  // namespace espalier
