@@ -17,6 +17,7 @@ constexpr std::size_t kMaxBeside = 60;   // nets made of those
 constexpr std::size_t kMaxOffers = 200;  // recipes weighed for one gate
 constexpr std::size_t kMaxWhole = 8192;  // gates that are seen at once from each of them
 constexpr std::uint64_t kWalks = 4;      // a net that is walked over is much less than a word operation
+constexpr std::size_t kShortWalk = 256;  // nets that only one gate needs; more of them are counted
 constexpr std::uint64_t kOverhead = 20;  // word operations that a net in a window costs beside its table, about
 
 class Windows {
@@ -246,7 +247,8 @@ class Windows {
 
     const std::size_t all = graph_.dereference(n);
     graph_.reference(n);
-    walked_ += 2 * all;
+    const std::uint64_t walk = all > kShortWalk ? 2 * all : 0;
+    walked_ += walk;
     const int steps = static_cast<int>(std::min<std::size_t>(options_.sideways ? all : all - 1, 2));
     GatePlan best;
     int best_gain = 0;
@@ -257,7 +259,7 @@ class Windows {
     search.run(on, off, steps, [&](const Recipe& recipe) {
       const GatePlan plan = plan_of(recipe, divisors);
       const PlanWeigher::Weight weight = weigher_.weigh(n, plan);
-      walked_ += 2 * all;
+      walked_ += walk;
       const bool too_deep = options_.goal == CircuitGoal::kDepth && weight.level > level;
       if (weight.possible && !too_deep) {
         const bool even =
