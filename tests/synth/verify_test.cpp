@@ -1,4 +1,7 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
@@ -162,6 +165,31 @@ TEST(Verify, RefusesCircuitsOfDifferentShape) {
   EXPECT_THROW(describe(verify(yes, no), test::random_netlist(1, 4, 9, 2)), Error);
   EXPECT_THROW(verify(test::random_netlist(1, 4, 9, 2), test::random_netlist(1, 5, 9, 2)), Error);
   EXPECT_THROW(verify(test::random_netlist(1, 4, 9, 2), test::random_netlist(1, 4, 9, 3)), Error);
+}
+
+// In whatever order, out of ANDs or as they are, and of values that are no sums.
+TEST(Verify, LongXorsInAnotherOrderAreEqual) {
+  constexpr int kInputs = 300;
+  const auto circuit = [](bool of_ands, bool backwards, int leave_out) {
+    Netlist n;
+    for (int i = 0; i < 2 * kInputs; ++i) n.add_input(fmt::format("x{}", i));
+    std::vector<Net> values;
+    for (int i = 0; i < kInputs; ++i)
+      if (i != leave_out)
+        values.push_back(n.add_gate(Gate::kAnd, static_cast<Net>(2 * i), static_cast<Net>(2 * i + 1)));
+    if (backwards) std::ranges::reverse(values);
+    Net sum = values[0];
+    for (std::size_t i = 1; i < values.size(); ++i)
+      sum = of_ands ? n.add_gate(Gate::kOr, n.add_gate(Gate::kAAndNotB, sum, values[i]),
+                                 n.add_gate(Gate::kNotAAndB, sum, values[i]))
+                    : n.add_gate(Gate::kXor, sum, values[i]);
+    n.add_output("odd", sum);
+    return n;
+  };
+  const VerifyReport equal = verify(circuit(true, false, -1), circuit(false, true, -1), {.seconds = 60});
+  EXPECT_EQ(equal.verdict, VerifyReport::Verdict::kEqual);
+  EXPECT_EQ(equal.by_structure, 1u);
+  EXPECT_EQ(verify(circuit(true, false, -1), circuit(false, true, 7)).verdict, VerifyReport::Verdict::kDifferent);
 }
 
 }  // namespace
