@@ -5,7 +5,11 @@
 
 namespace espalier {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // where every step is slow
+inline constexpr int kThreadCounts[] = {1, 2, 5};
+#else
 inline constexpr int kThreadCounts[] = {1, 2, 3, 5, 8, 16};
+#endif
 
 // Lets the pool start more workers than the machine has cores, while it lives.
 class Oversubscribe {

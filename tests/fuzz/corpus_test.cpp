@@ -7,6 +7,7 @@
 
 #include "base/files.hpp"
 #include "fuzz/entries.hpp"
+#include "places.hpp"
 
 namespace espalier {
 namespace fuzz {
@@ -17,7 +18,7 @@ namespace {
 class Corpus : public testing::TestWithParam<fuzz::Entry> {};
 
 TEST_P(Corpus, EveryInputIsReadOrRefusedInOneLine) {
-  const std::string folder = std::string(ESPALIER_SOURCE_DIR) + "/tests/fuzz/corpus/" + GetParam().name;
+  const std::string folder = test::source_dir() + "/tests/fuzz/corpus/" + GetParam().name;
   std::size_t inputs = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     SCOPED_TRACE(file.path().filename().string());
@@ -28,7 +29,7 @@ TEST_P(Corpus, EveryInputIsReadOrRefusedInOneLine) {
 }
 
 TEST_P(Corpus, EveryCutAndEveryFlipOfASmallInputIsReadOrRefusedInOneLine) {
-  const std::string folder = std::string(ESPALIER_SOURCE_DIR) + "/tests/fuzz/corpus/" + GetParam().name;
+  const std::string folder = test::source_dir() + "/tests/fuzz/corpus/" + GetParam().name;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     std::vector<std::byte> bytes = read_bytes(file.path().string());
     if (bytes.size() > 600) continue;

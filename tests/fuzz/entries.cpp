@@ -68,6 +68,7 @@ void npz(std::span<const std::byte> bytes) {
 void rle(std::span<const std::byte> bytes) {
   read_or_refuse([&] {
     const RlePattern p = parse_rle(text_of(bytes), "input");
+    expect(is_rle(text_of(bytes)), "what can be read is known for what it is");
     expect(p.cells.size() == static_cast<std::size_t>(p.height) * static_cast<std::size_t>(p.width), "a full board");
     if (p.cells.size() > (1 << 20)) return;  // large ones only cost time
     expect(parse_rle(format_rle(p), "our own output") == p, "a pattern survives a round trip");

@@ -14,7 +14,8 @@ struct Row {
   operator const float*() const { return lane; }
 };
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// The thread sanitizer's run time does not exist yet when the loader asks which clone to take.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define ESPALIER_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define ESPALIER_CLONES
