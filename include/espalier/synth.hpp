@@ -228,6 +228,7 @@ class ProvedCircuit {
   static ProvedCircuit as_given(const Netlist& netlist);
 
   const Netlist& netlist() const { return netlist_; }
+  const NetlistCounts& counts() const { return counts_; }
   const std::string& proof() const { return proof_; }  // in words
   const SimplifyReport& report() const { return report_; }
   // The channels of a cell across steps, by their numbers in the cell it was made of; none: all of them.
@@ -236,8 +237,10 @@ class ProvedCircuit {
  private:
   friend ProvedCircuit prove_and_simplify(const Netlist&, const SimplifyOptions&, const VerifyOptions&);
   friend ProvedCircuit prove_across_steps(const ProvedCircuit&, const ChannelOptions&);
-  ProvedCircuit(Netlist netlist, std::string proof) : netlist_(std::move(netlist)), proof_(std::move(proof)) {}
+  ProvedCircuit(Netlist netlist, std::string proof)
+      : netlist_(std::move(netlist)), counts_(count_netlist(netlist_)), proof_(std::move(proof)) {}
   Netlist netlist_;
+  NetlistCounts counts_;
   std::string proof_;
   SimplifyReport report_;
   std::vector<int> kept_;

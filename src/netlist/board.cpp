@@ -1,3 +1,4 @@
+// Boards of bits, one or many: their storage, random starts and hashes.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Benchmarks of the circuit room: Conway's rule on boards, as a trained model computes it (35 gates) and written by
 // hand (26), the exported C of the same circuits beside them, a cell judged on a batch of boards, and simplification of
-// large netlists.
+// large netlists, with and without the search for other gates.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -182,9 +182,11 @@ BenchCase exported_c_case(const char* name, const Netlist& cell, std::size_t sid
           }};
 }
 
-BenchCase simplify_case(const char* name, int width, int layers) {
+BenchCase simplify_case(const char* name, int width, int layers, const SimplifyOptions& options) {
   return {name, "gates/s", static_cast<double>(width) * layers, 0, 0, [=] {
-            const auto work = [n = layered(width, width, layers, width)](const ThreadPool&) { return simplify(n); };
+            const auto work = [n = layered(width, width, layers, width), options](const ThreadPool&) {
+              return simplify(n, options);
+            };
             return same_work(work, [](const Netlist& simple) { return Hasher().add(export_json(simple)).hex(); });
           }};
 }
@@ -209,8 +211,10 @@ void add_circuit_bench(BenchList& cases) {
   // Fifty steps: fewer would measure how long a sleeping worker takes to wake.
   cases.push_back(play_case("circuit/trained-4096", "cells/s", trained, 4096, 50, 1, synchronous));
   cases.push_back(play_case("circuit/trained-4096-gates", "gates/s", trained, 4096, 50, gates, synchronous));
-  cases.push_back(simplify_case("circuit/simplify-5000", 250, 20));
-  cases.push_back(simplify_case("circuit/simplify-100000", 5000, 20));
+  cases.push_back(simplify_case("circuit/simplify-5000", 250, 20, {}));
+  cases.push_back(simplify_case("circuit/simplify-100000", 5000, 20, {}));
+  cases.push_back(simplify_case("circuit/sweep-5000", 250, 20, {.resubstitute = false}));
+  cases.push_back(simplify_case("circuit/sweep-100000", 5000, 20, {.resubstitute = false}));
 }
 
 }  // namespace espalier

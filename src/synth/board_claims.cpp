@@ -131,7 +131,7 @@ BoardProof BoardProver::repeats_somehow(const std::string& where, int period, in
     if (times == 1) first = std::move(proof);
   }
   if (in_a_row > 1 && first.verdict == Verdict::kRefuted)
-    first.how += fmt::format("; nor is it proved of boards that show it 2 to {} times in a row", in_a_row);
+    first.how += fmt::format("; nor is it proved for boards that show it 2 to {} times in a row", in_a_row);
   return first;
 }
 
@@ -284,7 +284,7 @@ BoardProof BoardProver::heals(const Board& settled, const Board& target, int hei
   const auto finish = [&] {
     all.claim = fmt::format(
         "however {} x {} cells of one settled {} x {} board that shows the target are changed, at any of {} places,{} "
-        "it shows it again after {}",
+        "the target is shown again after {}",
         height, width, target.height(), target.width(), rows * columns,
         system_.round ? schedules(system_.round, all.moments).substr(1) : "",
         counted(steps, system_.round ? "round" : "step"));
@@ -336,7 +336,7 @@ BoardProof prove_equals(const Netlist& cell, const RuleTable& rule, const std::s
   shown.outputs[0].name = "next0";
   const Netlist wanted = rule_netlist(cell.inputs, C, rule);
   VerifyReport answer = verify(shown, wanted);
-  proof.claim = fmt::format("the cell is {}{}", name, C > 1 ? ", whatever the channels that are not shown" : "");
+  proof.claim = fmt::format("the cell is {}{}", name, C > 1 ? ", whatever its other channels are" : "");
   if (answer.verdict != VerifyReport::Verdict::kEqual && C > 1) {
     // The other channels 0: the rule, and 0 again.
     Netlist quiet = without_gates(cell);
@@ -354,7 +354,7 @@ BoardProof prove_equals(const Netlist& cell, const RuleTable& rule, const std::s
     const VerifyReport while_quiet = verify(quiet, all);
     if (while_quiet.verdict == VerifyReport::Verdict::kEqual) {
       answer = while_quiet;
-      proof.claim = fmt::format("the cell is {} while its other channels are 0, which they stay", name);
+      proof.claim = fmt::format("the cell is {} while its other channels are 0, as they remain", name);
     } else if (while_quiet.counter_example && while_quiet.counter_example->output == "next0") {
       answer = while_quiet;
     }

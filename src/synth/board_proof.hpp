@@ -59,6 +59,8 @@ class BoardProver {
   // not the target after `steps` steps or later. Its inputs are the start, read in the first step; with `start` the
   // latches begin with it, and there are none.
   std::string export_aiger(const Board& target, int steps, const Board* start, bool binary);
+  // An Error where that circuit would be too large to be written or used; quick.
+  void check_export(int height, int width, bool from_start) const;
 
  private:
   struct Query;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cmath>
 
 #include "espalier/error.hpp"
 #include "synth/board_proof.hpp"
@@ -21,7 +22,22 @@ Literal any_of(Unroller& u, std::vector<Literal> literals) {
   return literals[0];
 }
 
+// Enough for boards of hundreds of cells a side; more would fill the memory before a model checker sees them.
+constexpr std::uint64_t kMaxGates = 50'000'000;
+
 }  // namespace
+
+void BoardProver::check_export(int height, int width, bool from_start) const {
+  // Of a cell its gates, of a shown bit one that looks for wrong ones, of a free one three that choose the start.
+  const std::uint64_t cells = static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width);
+  const std::uint64_t each = cell_.gates.size() + static_cast<std::uint64_t>(system_.visible) +
+                             (from_start ? 0 : 3 * static_cast<std::uint64_t>(channels_.size()));
+  if (cells * each > kMaxGates)
+    fail("export", fmt::format("a board of {} x {} with about {} gates", height, width, cells * each),
+         fmt::format("at most {}", kMaxGates),
+         fmt::format("a board of {0} x {0} has fewer",
+                     static_cast<int>(std::sqrt(static_cast<double>(kMaxGates) / static_cast<double>(each)))));
+}
 
 std::string BoardProver::export_aiger(const Board& target, int steps, const Board* start, bool binary) {
   if (system_.round) fail("export", "the board of an asynchronous model", "a synchronous one");

@@ -2,6 +2,7 @@
 // taken out, the most frequent first. So a list of products becomes a tree, and lists that differ little share theirs.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "synth/gate_graph.hpp"
 #include "synth/literal_builder.hpp"
@@ -12,18 +13,22 @@ namespace {
 
 constexpr std::size_t kMaxTerms = 512;    // of one sum
 constexpr std::size_t kMaxLiterals = 64;  // of one term; what has more is left as it is
+constexpr std::uint64_t kLooking = 50;    // word operations that looking at a literal is like, about
 
 class Factorer {
  public:
   explicit Factorer(const Netlist& netlist)
       : graph_(netlist, false), result_(without_gates(netlist)), builder_(result_), now_(graph_.size()) {}
 
-  Netlist run() {
+  // None: given up.
+  std::optional<Netlist> run(std::uint64_t effort) {
     const std::vector<std::uint32_t> order = graph_.topological_order();
-    find_sums(order);
+    most_looked_ = effort / kLooking;
+    if (!find_sums(order)) return std::nullopt;
     for (std::uint32_t n = 1; n <= graph_.inputs(); ++n) now_[n] = {n - 1, false};
     for (const std::uint32_t n : order) {
       if (!needed_[n]) continue;
+      if (looked_ > most_looked_) return std::nullopt;
       const GraphNode& node = graph_.node(n);
       now_[n] = node.is_xor ? builder_.gate(Gate::kXor, literal(node.a), literal(node.b)) : factored(sums_[n]) ^ true;
     }
@@ -42,9 +47,10 @@ class Factorer {
   bool is_and(std::uint32_t n) const { return graph_.is_gate(n) && !graph_.node(n).is_xor; }
 
   // The literals whose AND this gate is, through gates that are ANDs as well; empty when there are more than `most`.
-  Term product_of(std::uint32_t n, std::size_t most) const {
+  Term product_of(std::uint32_t n, std::size_t most) {
     Term open{n << 1}, product;
     while (!open.empty()) {
+      ++looked_;
       const Edge edge = open.back();
       open.pop_back();
       if (is_and(node_of(edge)) && !inverted(edge)) {
@@ -60,8 +66,9 @@ class Factorer {
     return product;
   }
 
-  // From the outputs down: an AND is the inverse of a sum of products; what these are made of is needed next.
-  void find_sums(const std::vector<std::uint32_t>& order) {
+  // From the outputs down: an AND is the inverse of a sum of products; what these are made of is needed next. False:
+  // given up, before the sums fill the memory.
+  bool find_sums(const std::vector<std::uint32_t>& order) {
     needed_.assign(graph_.size(), false);
     sums_.resize(graph_.size());
     for (const Edge output : graph_.outputs()) needed_[node_of(output)] = true;
@@ -69,6 +76,7 @@ class Factorer {
       const std::uint32_t n = order[i];
       const GraphNode& node = graph_.node(n);
       if (!needed_[n]) continue;
+      if (looked_ > most_looked_) return false;
       if (node.is_xor) {
         needed_[node_of(node.a)] = needed_[node_of(node.b)] = true;
         continue;
@@ -83,6 +91,7 @@ class Factorer {
         sums_[n].push_back(std::move(term));
       }
     }
+    return true;
   }
 
   Literal joined(Gate gate, std::vector<Literal> operands) {
@@ -93,8 +102,10 @@ class Factorer {
 
   Literal factored(const Sum& sum) {
     std::map<Edge, std::size_t> count;
-    for (const Term& term : sum)
+    for (const Term& term : sum) {
       for (const Edge edge : term) ++count[edge];
+      looked_ += term.size();
+    }
     const auto most =
         std::max_element(count.begin(), count.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
     std::vector<Literal> operands;
@@ -121,13 +132,14 @@ class Factorer {
   GateGraph graph_;
   Netlist result_;
   LiteralBuilder builder_;
-  std::vector<Literal> now_;  // [node]
-  std::vector<bool> needed_;  // [node]
-  std::vector<Sum> sums_;     // [node], of its inverse
+  std::vector<Literal> now_;                    // [node]
+  std::vector<bool> needed_;                    // [node]
+  std::vector<Sum> sums_;                       // [node], of its inverse
+  std::uint64_t looked_ = 0, most_looked_ = 0;  // at literals
 };
 
 }  // namespace
 
-Netlist factor(const Netlist& netlist) { return Factorer(netlist).run(); }
+Netlist factor(const Netlist& netlist, std::uint64_t effort) { return Factorer(netlist).run(effort).value_or(netlist); }
 
 }  // namespace espalier

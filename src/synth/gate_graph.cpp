@@ -42,9 +42,7 @@ GateGraph::GateGraph(const Netlist& netlist, bool only_ands)
   for (const NetlistOutput& output : netlist.outputs) {
     output_names_.push_back(output.name);
     const Edge edge = edges[output.net];
-    GraphNode& source = nodes_[node_of(edge)];
-    ++source.refs;
-    source.readers.push_back(kOutputReader + static_cast<std::uint32_t>(outputs_.size()));
+    output_places_.push_back(read(node_of(edge), kOutputReader + static_cast<std::uint32_t>(outputs_.size())));
     outputs_.push_back(edge);
   }
   for (std::uint32_t n = static_cast<std::uint32_t>(nodes_.size()); n-- > inputs_ + 1;) drop_unread(n);
@@ -154,18 +152,30 @@ std::uint32_t GateGraph::level_of(const GraphNode& node) const {
   return 1 + std::max(nodes_[node_of(node.a)].level, nodes_[node_of(node.b)].level);
 }
 
-void GateGraph::link(std::uint32_t n) {
-  for (const Edge edge : {nodes_[n].a, nodes_[n].b}) {
-    GraphNode& source = nodes_[node_of(edge)];
-    ++source.refs;
-    source.readers.push_back(n);
-  }
+// The place of the new reader among all.
+std::uint32_t GateGraph::read(std::uint32_t source, std::uint32_t reader) {
+  ++nodes_[source].refs;
+  nodes_[source].readers.push_back(reader);
+  return static_cast<std::uint32_t>(nodes_[source].readers.size() - 1);
 }
 
+std::uint32_t& GateGraph::place_of(std::uint32_t source, std::uint32_t reader) {
+  if (reader >= kOutputReader) return output_places_[reader - kOutputReader];
+  GraphNode& node = nodes_[reader];
+  return node_of(node.a) == source ? node.place_a : node.place_b;
+}
+
+void GateGraph::link(std::uint32_t n) {
+  nodes_[n].place_a = read(node_of(nodes_[n].a), n);
+  nodes_[n].place_b = read(node_of(nodes_[n].b), n);
+}
+
+// Places are known, not looked for: a net may have as many readers as there are gates, and lose them one by one.
 void GateGraph::unread(std::uint32_t source, std::uint32_t reader) {
   std::vector<std::uint32_t>& readers = nodes_[source].readers;
-  const auto it = std::find(readers.rbegin(), readers.rend(), reader);
-  *it = readers.back();
+  const std::uint32_t hole = place_of(source, reader), last = readers.back();
+  readers[hole] = last;
+  place_of(source, last) = hole;
   readers.pop_back();
   --nodes_[source].refs;
 }
@@ -242,13 +252,11 @@ void GateGraph::replace(std::uint32_t n, Edge by) {
         unread(old, reader);
         Edge& output = outputs_[reader - kOutputReader];
         output = target ^ Edge { inverted(output) };
-        ++nodes_[node_of(target)].refs;
-        nodes_[node_of(target)].readers.push_back(reader);
+        output_places_[reader - kOutputReader] = read(node_of(target), reader);
         continue;
       }
       if (nodes_[reader].dead || becomes.contains(reader)) continue;  // the latter will not be read itself
       const Edge a = nodes_[reader].a, b = nodes_[reader].b;
-      if (node_of(a) != old && node_of(b) != old) continue;  // it read `old` twice and was seen to before
       const Edge new_a = node_of(a) == old ? target ^ Edge { inverted(a) } : a;
       const Edge new_b = node_of(b) == old ? target ^ Edge { inverted(b) } : b;
       const Edge known = find(nodes_[reader].is_xor, new_a, new_b);

@@ -17,9 +17,10 @@ constexpr bool inverted(Edge edge) { return edge & 1; }
 struct GraphNode {
   Edge a = 0, b = 0;  // ascending
   bool is_xor = false, dead = false;
-  std::uint32_t level = 0;             // above those of a and b; exact at first, later perhaps too high
-  std::uint32_t refs = 0;              // readers, outputs and holds
-  std::vector<std::uint32_t> readers;  // nodes, or kOutputReader + index of an output
+  std::uint32_t level = 0;                 // above those of a and b; exact at first, later perhaps too high
+  std::uint32_t refs = 0;                  // readers, outputs and holds
+  std::vector<std::uint32_t> readers;      // nodes, or kOutputReader + index of an output; no node twice
+  std::uint32_t place_a = 0, place_b = 0;  // among the readers of a and of b
 };
 inline constexpr std::uint32_t kOutputReader = std::uint32_t{1} << 31;
 
@@ -71,6 +72,8 @@ class GateGraph {
     return std::uint64_t{is_xor} << 63 | std::uint64_t{a} << 32 | b;
   }
   std::uint32_t level_of(const GraphNode& node) const;
+  std::uint32_t read(std::uint32_t source, std::uint32_t reader);
+  std::uint32_t& place_of(std::uint32_t source, std::uint32_t reader);
   void link(std::uint32_t n);
   void forget(std::uint32_t n);
   void unlink(std::uint32_t n);
@@ -84,6 +87,7 @@ class GateGraph {
   bool only_ands_;
   std::vector<GraphNode> nodes_;
   std::vector<Edge> outputs_;
+  std::vector<std::uint32_t> output_places_;  // [output], among the readers of its node
   std::size_t gates_ = 0;
   GateTable known_;
   std::vector<std::uint32_t> cone_;  // scratch

@@ -62,8 +62,9 @@ std::vector<Netlist> rebuild(const Netlist& netlist, const RebuildOptions& optio
                              std::uint64_t* spent = nullptr);
 
 // Sums of products, and products of sums, with what their terms share taken out. Another place to begin from: gates
-// that several of them shared before may be lost.
-Netlist factor(const Netlist& netlist);
+// that several of them shared before may be lost. A circuit whose sums hold so much that it takes more than about
+// `effort` word operations is given back as it is.
+Netlist factor(const Netlist& netlist, std::uint64_t effort = 1'000'000'000);
 
 // All of these in turn: down to where no gate can be gained, then walks.
 Netlist resubstitute(const Netlist& netlist, const ResubstituteOptions& options = {},

@@ -14,17 +14,17 @@ namespace espalier {
 Fields fields_of(SearchOptions& o) {
   Fields f;
   f.add("evaluations", o.evaluations, "mutants to try while bits are wrong or trials fail", 1, 1e15);
-  f.add("improve", o.improve, "mutants to try for trials that are only better or worse, once all others are passed", 0,
-        1e15);
+  f.add("improve", o.improve,
+        "mutants to try for trials that can only be improved, not passed, once all others are passed", 0, 1e15);
   f.add("shrink", o.shrink, "mutants to try for fewer gates once no bit is wrong", 0, 1e15);
   f.add("seed", o.seed, "seed of the search", 0, 1.8446744073709552e19);
-  f.add("patience", o.patience, "mutants between attempts to put bits right by construction", 1, 1e15);
+  f.add("patience", o.patience, "mutants between attempts to correct bits by construction", 1, 1e15);
   f.add("groups", o.groups, "groups of 512 mutants in a generation", 1, 1024);
-  f.add("moves", o.moves, "distinct changes of a group", 1, 511);
+  f.add("moves", o.moves, "distinct changes in a group", 1, 511);
   f.add("company", o.company, "good mutants of a generation that are tried together", 0, 200);
   f.add("slack", o.slack, "temperature: how many more wrong bits are accepted now and then", 0, 1e6);
-  f.add("room", o.room, "how many gates more than the best a shrinking circuit may have", 0, 1e6);
-  f.add("gates-first", o.gates_first, "prefer fewer gates while bits are wrong, too");
+  f.add("room", o.room, "how many more gates than the best a shrinking circuit may have", 0, 1e6);
+  f.add("gates-first", o.gates_first, "prefer fewer gates even while bits are wrong");
   return f;
 }
 

@@ -19,9 +19,13 @@ constexpr std::size_t kAttempts = 40, kVainAttempts = 10;  // in all; in a row w
 constexpr int kCalmRounds = 12;                            // rounds without a gain before the first kick
 constexpr std::size_t kFar = 4;            // a start is given up when it is more than 1 / kFar larger at the bottom
 constexpr std::uint64_t kRebuilding = 16;  // a part of the effort
+constexpr std::uint64_t kFactoring = 4;    // another part, not counted: most circuits take next to nothing of it
 constexpr std::uint64_t kDescending = 4;   // another part, for each start
 constexpr std::uint64_t kPasses = 20;      // that the effort must allow
-constexpr std::uint64_t kHope = 3;  // another part, that may go by without a gain, beside what it took to come so far
+constexpr std::uint64_t kHope = 3;    // another part, that may go by without a gain, beside what it took to come so far
+constexpr std::size_t kLarge = 1000;  // gates; with more of them that part shrinks when the descent gained less than
+constexpr double kWorthWalking = 1.0 / 128;  // of them, at most to
+constexpr double kLeastPatience = 1.0 / 16;
 
 class Walker {
  public:
@@ -36,7 +40,7 @@ class Walker {
     std::vector<Netlist> starts{best_};
     if (options_.walks > 0 && options_.goal != CircuitGoal::kDepth && !exhausted()) {
       for (Netlist& other : rebuild(best_, rebuilding(), &report_.spent)) starts.push_back(std::move(other));
-      Netlist other = factor(best_);
+      Netlist other = factor(best_, effort_ / kFactoring);
       if (other.gates.size() < best_.gates.size()) starts.push_back(std::move(other));
     }
     descend_all(starts);
@@ -62,6 +66,7 @@ class Walker {
       for (Netlist& start : starts) start = GateGraph(start, true).netlist();
     const auto cheaper = [&](const Netlist& x, const Netlist& y) { return cost(x) < cost(y); };
     std::stable_sort(starts.begin(), starts.end(), cheaper);
+    const std::size_t gates = starts.front().gates.size();
     for (Netlist& start : starts) {
       best_ = now_ = start;
       descend(report_.spent + effort_ / kDescending);
@@ -69,6 +74,7 @@ class Walker {
     }
     std::stable_sort(starts.begin(), starts.end(), cheaper);
     const std::size_t least = std::get<0>(cost(starts.front()));
+    patience_ = patience_after(gates, starts.front().gates.size());
     std::erase_if(starts, [&](const Netlist& start) { return std::get<0>(cost(start)) * kFar > least * (kFar + 1); });
   }
 
@@ -98,8 +104,19 @@ class Walker {
     }
   }
 
+  // Where nothing was to be had on the way down, as in circuits of random gates, walks find next to nothing either, and
+  // those over many gates are long. (Without rewriting they are short.)
+  double patience_after(std::size_t before, std::size_t after) const {
+    if (before <= kLarge || !options_.rewriting) return 1;
+    const double gained = 1 - static_cast<double>(after) / static_cast<double>(before);
+    return std::clamp(gained / kWorthWalking, kLeastPatience, 1.0);
+  }
+
   // All is spent, or much of it for nothing: when the best is old, a better one is far.
-  bool exhausted() const { return report_.spent >= std::min(effort_, 2 * last_gain_ + effort_ / kHope); }
+  bool exhausted() const {
+    const auto vain = static_cast<double>(last_gain_ + effort_ / kHope);
+    return report_.spent >= std::min(effort_, last_gain_ + static_cast<std::uint64_t>(patience_ * vain));
+  }
   std::uint64_t seed() { return options_.seed * 0x9E3779B97F4A7C15u + ++rounds_; }
 
   std::tuple<std::size_t, std::size_t> cost(const Netlist& n) const {
@@ -140,6 +157,7 @@ class Walker {
   std::uint64_t rounds_ = 0;
   std::optional<std::size_t> record_;  // the least of all attempts
   std::uint64_t last_gain_ = 0;        // what was spent when it was reached
+  double patience_ = 1;                // with walks that gain nothing
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+// The order of the passes, and Berkeley ABC where it is wanted.
 #include <fmt/format.h>
 
 #include <array>
@@ -19,7 +20,7 @@ Fields fields_of(SimplifyOptions& o) {
         {kCircuitGoalNames.begin(), kCircuitGoalNames.end()})
       .alias("goal");
   f.add("sweep", o.sweep, "merge gates that are proved equal or opposite");
-  f.add("resubstitute", o.resubstitute, "rebuild gates from others wherever no output can tell");
+  f.add("resubstitute", o.resubstitute, "rebuild gates from others wherever no output can tell the difference");
   f.add("search", o.search, "mutants to try for fewer gates; the result is proved", 0, 1e12);
   f.add("with-abc", o.with_abc, "let Berkeley ABC rewrite it too");
   return f;

@@ -1,3 +1,4 @@
+// Whether two circuits are equal: by structure, by complete tables, by sweeping and SAT.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -406,7 +407,7 @@ VerifyReport verify_simplified(const Netlist& netlist, const Netlist& simplified
 std::string order_warning(const VerifyReport& report) {
   if (report.inputs_by_name && report.outputs_by_name) return {};
   const char* what = report.inputs_by_name ? "outputs" : report.outputs_by_name ? "inputs" : "inputs and outputs";
-  std::string text = fmt::format("the {} have other names in the two circuits and were matched by position", what);
+  std::string text = fmt::format("the {} have different names in the two circuits and were matched by position", what);
   if (report.verdict == VerifyReport::Verdict::kDifferent) text += "; their order may be all that differs";
   return text;
 }

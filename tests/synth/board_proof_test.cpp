@@ -11,6 +11,7 @@
 #include "espalier/random.hpp"
 #include "netlist/cell.hpp"
 #include "netlist/circuits.hpp"
+#include "places.hpp"
 #include "synth/tools.hpp"
 #include "temp_folder.hpp"
 
@@ -286,7 +287,7 @@ TEST(BoardProof, ACellIsARuleOrAPatchShowsThatItIsNot) {
 
 TEST(BoardProof, ProofsPassACheckerThatSharesNothingWithTheSolver) {
   TempFolder folder;
-  const std::string proof = folder / "proof", check = "python3 " ESPALIER_SOURCE_DIR "/tests/python/check_drat.py ";
+  const std::string proof = folder / "proof", check = "python3 " + test::source_dir() + "/tests/python/check_drat.py ";
   BoardProofOptions options;
   options.proof_file = proof;
   BoardProver prover({checkerboard_cell(), false, 1}, options);

@@ -114,9 +114,9 @@ TEST(Channels, AnInvertedNeighbourBeyondTheEdgeIsNotTakenForAOne) {
 
 TEST(Channels, RelationsOfRandomCellsHoldFromTheirStarts) {
   std::size_t found = 0;
-  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const bool periodic = seed % 2 == 0;
-    const Netlist cell = simplify(random_cell(seed + 1000, 5, 25));
+    const Netlist cell = simplify(random_cell(seed + 1000, 5, 25), SimplifyOptions::brief());
     ChannelOptions options;
     options.periodic = periodic;
     Board start(5, 6, 5);
@@ -133,7 +133,7 @@ TEST(Channels, RelationsOfRandomCellsHoldFromTheirStarts) {
     Simulator(cell, 5, 6, {.periodic = periodic}).run(start, 1, ThreadPool(1));
     expect_same(cell, reduce_channels(cell, any), periodic, start, "any " + std::to_string(seed));
   }
-  EXPECT_GT(found, 20u);
+  EXPECT_GT(found, 10u);
 }
 
 TEST(Luts, ComputeWhatTheGatesDo) {

@@ -123,6 +123,68 @@ TEST(GateGraph, MergesWhatBecomesEqualWhenANetIsReplaced) {
     }
 }
 
+// Sources and readers know of each other, in both directions.
+void expect_readers_known(const GateGraph& graph) {
+  std::vector<std::size_t> read(graph.size());
+  const auto expect_read_at = [&](Edge source, std::uint32_t place, std::uint32_t reader) {
+    ++read[node_of(source)];
+    ASSERT_LT(place, graph.node(node_of(source)).readers.size());
+    ASSERT_EQ(graph.node(node_of(source)).readers[place], reader);
+  };
+  for (std::uint32_t n = graph.inputs() + 1; n < graph.size(); ++n) {
+    if (!graph.is_gate(n)) continue;
+    expect_read_at(graph.node(n).a, graph.node(n).place_a, n);
+    expect_read_at(graph.node(n).b, graph.node(n).place_b, n);
+  }
+  for (const Edge output : graph.outputs()) ++read[node_of(output)];
+  for (std::uint32_t n = 0; n < graph.size(); ++n) {
+    ASSERT_EQ(graph.node(n).readers.size(), read[n]) << n;
+    ASSERT_EQ(graph.node(n).refs, read[n]) << n;
+  }
+}
+
+TEST(GateGraph, KnowsItsReadersWhateverIsReplaced) {
+  std::size_t replaced = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Netlist n = test::random_netlist(seed, 3 + static_cast<int>(seed % 20), 400, 60, seed % 2 ? 20 : 400);
+    const Random random(seed, Purpose::kData, 78);
+    GateGraph graph(n, seed % 4 == 0);
+    for (std::uint64_t round = 0; round < 40 && graph.gates() > 0; ++round) {
+      const std::vector<std::uint32_t> order = graph.topological_order();
+      const std::uint32_t old = order[random.choice(3 * round, order.size())];
+      const Edge by = random.choice(3 * round + 1, 2) ? graph.node(old).a : graph.node(old).b;
+      graph.replace(old, by ^ static_cast<Edge>(random.choice(3 * round + 2, 2)));
+      ASSERT_FALSE(graph.is_gate(old));
+      ASSERT_NO_FATAL_FAILURE(expect_readers_known(graph)) << seed;
+      ++replaced;
+    }
+    check_netlist(graph.netlist(), "graph");
+  }
+  EXPECT_GT(replaced, 500u);
+}
+
+// Gates and outputs read it, and all of them move.
+TEST(GateGraph, ANetThatVeryManyReadIsReplacedByAnother) {
+  constexpr std::uint32_t kReaders = 50'000;
+  Netlist n;
+  const Net a = n.add_input("a"), b = n.add_input("b"), c = n.add_input("c");
+  for (std::uint32_t i = 0; i < kReaders; ++i) n.add_input(fmt::format("x{}", i));
+  const Net both = n.add_gate(Gate::kAnd, a, b), one = n.add_gate(Gate::kXor, n.add_gate(Gate::kAnd, a, c), b);
+  for (std::uint32_t i = 0; i < kReaders; ++i) {
+    const Net reader = n.add_gate(i % 3 ? Gate::kAnd : Gate::kXor, both, c + 1 + i);
+    n.add_output(fmt::format("y{}", i), reader);
+    n.add_output(fmt::format("z{}", i), i % 2 ? both : one);
+  }
+  GateGraph graph(n, false);
+  const std::uint32_t old = node_of(graph.find(false, 2 * 1, 2 * 2));
+  const std::uint32_t by = node_of(graph.outputs()[1]);
+  graph.replace(old, 2 * by);
+  EXPECT_FALSE(graph.is_gate(old));
+  EXPECT_EQ(graph.gates(), kReaders + 2);
+  EXPECT_EQ(graph.node(by).readers.size(), 2 * kReaders);
+  expect_readers_known(graph);
+}
+
 RC_GTEST_PROP(Restructure, EveryPassKeepsCircuitsOfManyInputsInEveryGoal, ()) {
   const auto seed = *rc::gen::inRange<std::uint64_t>(0, 100000);
   const Netlist n = test::layered_netlist(seed, *rc::gen::inRange(15, 40), *rc::gen::inRange(10, 40),
@@ -292,6 +354,40 @@ TEST(Factor, ListsOfProductsThatDifferLittleShareTheirTrees) {
   EXPECT_TRUE(equal(n, trees));
 }
 
+// Every prefix of lists of the same products is wanted: the lists are few gates, and their sums hold very much.
+Netlist prefixes_of_lists(std::size_t lists) {
+  constexpr std::size_t kInputs = 12, kProducts = 60, kLiterals = 6;
+  Netlist n;
+  for (std::size_t i = 0; i < kInputs; ++i) n.add_input(fmt::format("i{}", i));
+  const Random random(1, Purpose::kData, 79);
+  std::vector<Net> products;
+  for (std::uint64_t p = 0; p < kProducts; ++p) {
+    Net product = static_cast<Net>(p % kInputs);
+    for (std::uint64_t l = 1; l < kLiterals; ++l)
+      product =
+          n.add_gate(Gate::kAnd, product, static_cast<Net>((p + l + random.choice(p * kLiterals + l, 2)) % kInputs));
+    products.push_back(product);
+  }
+  for (std::size_t list = 0; list < lists; ++list) {
+    Net sum = products[list];
+    for (std::size_t p = 1; p < kProducts; ++p) {
+      sum = n.add_gate(Gate::kOr, sum, products[(list + p * 7) % kProducts]);
+      n.add_output(fmt::format("y{}_{}", list, p), sum);
+    }
+  }
+  return n;
+}
+
+TEST(Factor, CircuitsWhoseSumsHoldTooMuchAreGivenBackAsTheyAre) {
+  const Netlist n = prefixes_of_lists(20);
+  const Netlist factored = factor(n);
+  EXPECT_NE(factored, n);
+  EXPECT_EQ(test::signature(factored), test::signature(n));
+  EXPECT_EQ(factor(n, 1'000'000), n);  // given up where sums are factored, or found,
+  EXPECT_EQ(factor(n, 10'000), n);     // or at the first of them
+  EXPECT_TRUE(equal(n, test::simplify_quickly(n)));
+}
+
 RC_GTEST_PROP(Factor, KeepsTheFunctionOfAnyCircuit, ()) {
   const auto seed = *rc::gen::inRange<std::uint64_t>(0, 100000);
   const Netlist n = test::random_netlist(seed, *rc::gen::inRange(1, 11), *rc::gen::inRange(0, 80),
@@ -325,6 +421,17 @@ TEST(Restructure, EffortIsABound) {
   resubstitute(n, {.walks = 1000, .effort = 20'000'000, .effort_per_gate = 0}, &report);
   EXPECT_GE(report.spent, 20'000'000u);
   EXPECT_LT(report.spent, 80'000'000u);  // the last pass is finished
+}
+
+TEST(Restructure, ALargeCircuitThatGivesNothingUpIsNotWalkedOverForLong) {
+  const Netlist swept = simplify(test::layered_netlist(3, 1200, 1200, 5, 1200), {.resubstitute = false});
+  ASSERT_GT(swept.gates.size(), 1000u);
+  const ResubstituteOptions options;
+  const std::uint64_t effort = options.effort + options.effort_per_gate * swept.gates.size();
+  ResubstituteReport report;
+  const Netlist small = resubstitute(swept, options, &report);
+  ASSERT_GT(100 * small.gates.size(), 99 * swept.gates.size());
+  EXPECT_LT(report.spent, effort / 4);  // a third is what may be in vain for others
 }
 
 // The net below the chain is replaced by its opposite, and every XOR above it is made anew.
