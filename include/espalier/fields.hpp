@@ -62,11 +62,20 @@ class Field {
   FieldValue value() const;
   // Type, range and choice are checked; an Error says what was expected.
   void set(const FieldValue& value);
-  // From text, as a command line has it.
+  // From text, as a command line has it: somebody has named it.
   void set_text(const std::string& text);
+  // For options that must know which of them were chosen, and which are as they were: told when the field is named.
+  Field& when_named(std::function<void()> told) {
+    told_ = std::move(told);
+    return *this;
+  }
+  void named() const {
+    if (told_) told_();
+  }
   std::string text() const;
 
  private:
+  void set_value_of(const std::string& text);
   void check_range(double value) const;
   [[noreturn]] void refuse(const std::string& got, const std::string& expected) const;
 
@@ -75,6 +84,7 @@ class Field {
   double min_, max_;
   std::vector<std::string> choices_, aliases_ = {};
   std::string metavar_ = {};
+  std::function<void()> told_ = {};
 };
 
 // Every add() returns the new field until the next add().

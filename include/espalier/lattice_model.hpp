@@ -239,6 +239,8 @@ struct ModelClaim {
   int round = 2;
 };
 BoardProof prove(const LatticeModel& model, const ModelClaim& claim, const BoardProofOptions& options = {});
+// Whether what prove() finds depends on the steps of the claim.
+bool counts_steps(const LatticeModel& model, const ModelClaim& claim, const BoardProofOptions& options = {});
 
 // The whole board with latches, for other model checkers: a circuit in AIGER whose output 0 says that the target is not
 // there in time.

@@ -72,6 +72,9 @@ class TaskOptions {
   virtual Fields fields() = 0;
   // Model and data for one seed. Throws Error for anything impossible, before any long work.
   virtual std::unique_ptr<Objective> make_objective(std::uint64_t seed) const = 0;
+  // Takes over what the objective that was made from these options decided in their place, so that they say what is
+  // trained.
+  virtual void follow(const Objective& /*made*/) {}
   // Files that the data come from: a run that goes on checks that they are still the same.
   virtual std::vector<std::string> input_files() const { return {}; }
 };

@@ -56,10 +56,15 @@ class RunConfig {
   TaskOptions& options() { return *options_; }
   const TaskOptions& options() const { return *options_; }
   std::unique_ptr<Objective> make_objective() const { return options_->make_objective(seed); }
+  // The same for a new run: settings that follow from others, such as the shape of a model to begin with, take their
+  // values here, so that config.json tells what is trained (of a refined model `kernels` stays what the file says,
+  // though its circuit may take more). Those of a run that goes on stay as they were written.
+  std::unique_ptr<Objective> settle();
   std::string text() const;  // as config.json holds it
 
  private:
   std::unique_ptr<TaskOptions> options_;
+  bool budget_named_ = false;  // somebody has set the field, be it to what it was
 };
 // A task's defaults with some settings changed: configure("life", {{"train-steps", "100"}}).
 RunConfig configure(std::string_view task, std::span<const std::pair<std::string, std::string>> settings = {});
@@ -148,6 +153,7 @@ struct RunReport {
   std::size_t winner = 0;         // without meaning when interrupted
   bool interrupted = false;
   double seconds = 0;              // wall time of this call
+  std::uint64_t work = 0;          // what attempts have taken of the budget
   const SeedReport& best() const;  // an Error when there is none
 };
 

@@ -151,7 +151,7 @@ class ThreadPool {
 };
 
 // The calling thread alone: the default wherever a pool may be left out, and the pool of work inside a chunk. It has no
-// workers and, being const, can watch no flag: nothing in it ever changes.
+// workers and, being const, can watch no flag: only the count of `Uninterrupted` changes in it, to no effect.
 const ThreadPool& calling_thread();
 
 }  // namespace espalier

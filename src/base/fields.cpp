@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 #include "espalier/error.hpp"
 
@@ -33,6 +35,21 @@ template <class Number>
 bool parse(const std::string& text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
+}
+
+// A bound of an integer as people write it; 2^64 stands for the largest number below it.
+std::string whole_text(double bound) {
+  if (bound >= 0x1p64) return fmt::format("{}", std::numeric_limits<std::uint64_t>::max());
+  return bound < 0 ? fmt::format("{}", static_cast<std::int64_t>(bound))
+                   : fmt::format("{}", static_cast<std::uint64_t>(bound));
+}
+
+// "1e6" is a whole number, too.
+std::optional<double> parse_power(const std::string& text) {
+  double value = 0;
+  if (text.find_first_of("eE") == std::string::npos || !parse(text, value) || value != std::trunc(value))
+    return std::nullopt;
+  return value;
 }
 
 std::size_t edit_distance_of_words(std::string_view a, std::string_view b) {
@@ -113,7 +130,9 @@ std::string Field::text() const {
 void Field::refuse(const std::string& got, const std::string& expected) const { fail(name_, got, expected); }
 
 void Field::check_range(double value) const {
-  if (!(value >= min_ && value <= max_)) refuse(fmt::format("{}", value), fmt::format("{:g} to {:g}", min_, max_));
+  if (value >= min_ && value <= max_) return;
+  if (kind() == Kind::kInteger) refuse(whole_text(value), whole_text(min_) + " to " + whole_text(max_));
+  refuse(fmt::format("{}", value), fmt::format("{:g} to {:g}", min_, max_));
 }
 
 void Field::set(const FieldValue& value) {
@@ -158,6 +177,11 @@ void Field::set(const FieldValue& value) {
 }
 
 void Field::set_text(const std::string& text) {
+  set_value_of(text);
+  named();
+}
+
+void Field::set_value_of(const std::string& text) {
   switch (kind()) {
     case Kind::kFlag:
       if (text != "true" && text != "false") refuse(fmt::format("\"{}\"", text), "true or false");
@@ -167,6 +191,14 @@ void Field::set_text(const std::string& text) {
       std::uint64_t large = 0;
       if (parse(text, small)) return set(small);
       if (parse(text, large)) return set(large);
+      const auto power = parse_power(text);
+      if (power && std::abs(*power) <= 0x1p53) return set(static_cast<std::int64_t>(*power));
+      // Digits alone, but more than fit.
+      const std::string_view digits = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
+      const bool too_many = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+      if (too_many || (power && (*power < min_ || *power > max_)))
+        refuse(text, whole_text(min_) + " to " + whole_text(max_));
+      if (power) refuse(text, "a whole number in digits");  // a double does not hold every one as large as that
       refuse(fmt::format("\"{}\"", text), "a whole number");
     }
     case Kind::kNumber: {

@@ -44,10 +44,11 @@ HWY_INLINE float sum16(const Vec (&x)[kVectors]) {
   return ((y[0] + y[2]) + (y[1] + y[3])) + ((y[4] + y[6]) + (y[5] + y[7]));
 }
 
-void softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature, float* p,
+bool softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature, float* p,
                      float* c) {
   const Tag d;
   const Vec scale = hn::Set(d, inverse_temperature);
+  Vec wrong = hn::Zero(d);  // where a logit is not finite, its difference from itself is no number
   for (int g = 0; g < gates; ++g, p += kGates, c += 4) {
     const float* l = logits + static_cast<std::ptrdiff_t>(row[g]) * kGates;
     Vec x[kVectors];
@@ -55,6 +56,7 @@ void softmax_forward(int gates, const float* logits, const std::int32_t* row, fl
     for (int i = 0; i < kVectors; ++i) {
       x[i] = hn::Load(d, l + i * kWidth);
       largest = hn::Max(largest, x[i]);
+      wrong = hn::Or(wrong, hn::Sub(x[i], x[i]));
     }
     const Vec top = hn::MaxOfLanes(d, largest);
     for (int i = 0; i < kVectors; ++i) x[i] = hn::Exp(d, hn::Mul(hn::Sub(x[i], top), scale));
@@ -71,6 +73,7 @@ void softmax_forward(int gates, const float* logits, const std::int32_t* row, fl
     c[0] = c[1] = c[2] = c[3] = 0;
     add_four_sums(sums, c);
   }
+  return hn::AllFalse(d, hn::IsNaN(wrong));
 }
 
 double sum_entropies(int gates, const float* logits) {
@@ -216,9 +219,9 @@ HWY_EXPORT(sum_entropies);
 HWY_EXPORT(entropies_backward);
 HWY_EXPORT(fill_gumbel);
 
-void gate_softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature, float* p,
+bool gate_softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature, float* p,
                           float* c) {
-  HWY_DYNAMIC_DISPATCH(softmax_forward)(gates, logits, row, inverse_temperature, p, c);
+  return HWY_DYNAMIC_DISPATCH(softmax_forward)(gates, logits, row, inverse_temperature, p, c);
 }
 
 double gate_entropies(int gates, const float* logits) { return HWY_DYNAMIC_DISPATCH(sum_entropies)(gates, logits); }

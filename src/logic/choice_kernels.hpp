@@ -6,10 +6,10 @@
 
 namespace espalier {
 
-// p = softmax(logits / temperature), c = M^T p. Gate i reads logits[row[i]].
+// p = softmax(logits / temperature), c = M^T p. Gate i reads logits[row[i]]. False: one of the logits is not finite.
 //   logits: [*][16]   row: [gates]   p: [gates][16]   c: [gates][4]
-void gate_softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature, float* p,
-                          float* c);
+[[nodiscard]] bool gate_softmax_forward(int gates, const float* logits, const std::int32_t* row,
+                                        float inverse_temperature, float* p, float* c);
 // dlogits[row[i]] += p (M dc - sum p M dc) / temperature; every row is named once.
 void gate_softmax_backward(int gates, const float* p, const float* dc, const std::int32_t* row,
                            float inverse_temperature, float* dlogits);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <numbers>
 
@@ -88,13 +89,15 @@ void SoftGates::resize(const GateNetwork& last) {
 
 void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
   check_logits("soft gates", logits, gates(), parametrisation_, static_cast<int>(wires_.size()));
-  if (!all_finite(logits))
-    fail("soft gates", "a logit that is not finite", "numbers", "if training made it, lower the learning rate");
+  // Those of a softmax are looked at on the way: there are sixteen of every gate, and one pass over them is enough.
+  const bool softmax = parametrisation_ == Parametrisation::kGates;
+  std::atomic<bool> finite = all_finite(logits.subspan(softmax ? p_.size() : 0));
   if (!(choice.temperature > 0) || !std::isfinite(choice.temperature))
     fail("soft gates", fmt::format("a temperature of {}", choice.temperature), "a number above 0");
   if (!(choice.gumbel_scale >= 0) || !std::isfinite(choice.gumbel_scale))
     fail("soft gates", fmt::format("Gumbel noise of scale {}", choice.gumbel_scale), "0 or more");
-  inverse_temperature_ = 1.0f / choice.temperature;
+  inverse_temperature_ = 0;  // no choice yet
+  const float inverse_temperature = 1.0f / choice.temperature;
   const float* from = logits.data();
   if (choice.gumbel_scale > 0) {
     add_gumbel_noise(logits, choice, noisy_, pool, parametrisation_, wires_.size());
@@ -102,23 +105,27 @@ void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, 
   }
   pool.for_chunks(order_.size(), kGateChunk, kForwardNs, [&](Chunk chunk) {
     const auto count = static_cast<int>(chunk.end - chunk.begin);
-    if (parametrisation_ != Parametrisation::kGates) {
+    if (!softmax) {
       const bool walsh = parametrisation_ == Parametrisation::kWalsh;
-      gate_entries_forward(count, from, &order_[chunk.begin], walsh, inverse_temperature_, choice.straight,
+      gate_entries_forward(count, from, &order_[chunk.begin], walsh, inverse_temperature, choice.straight,
                            &p_[chunk.begin * kEntries], &c_[chunk.begin * 4]);
       return;
     }
-    gate_softmax_forward(count, from, &order_[chunk.begin], inverse_temperature_, &p_[chunk.begin * kGates],
-                         &c_[chunk.begin * 4]);
+    if (!gate_softmax_forward(count, from, &order_[chunk.begin], inverse_temperature, &p_[chunk.begin * kGates],
+                              &c_[chunk.begin * 4]))
+      finite = false;
     if (choice.straight)
       for (std::size_t g = chunk.begin; g < chunk.end; ++g) {
         const float* p = &p_[g * kGates];
         std::ranges::copy(kGateCoefficients[std::max_element(p, p + kGates) - p], &c_[g * 4]);
       }
   });
+  if (!finite)
+    fail("soft gates", "a logit that is not finite", "numbers", "if training made it, lower the learning rate");
   for (const LayerPlan& plan : *plans_)
-    choose_wires(plan.wires, from + p_.size(), inverse_temperature_, choice.straight, wires_.data(),
+    choose_wires(plan.wires, from + p_.size(), inverse_temperature, choice.straight, wires_.data(),
                  &c_[4 * order_.size()], pool);
+  inverse_temperature_ = inverse_temperature;
 }
 
 void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool) const {

@@ -78,7 +78,7 @@ std::vector<float> values_of(const SafetensorsFile& file, const std::string& nam
 void check_notes(const SafetensorsFile& file, const CheckpointNotes& expected) {
   if (file.meta("format") != kFormat)
     fail("restore checkpoint", fmt::format("format \"{}\"", file.meta("format")), fmt::format("\"{}\"", kFormat),
-         "a run of another version cannot go on; start it anew");
+         "a run of another version cannot be continued; start a new one");
   if (!file.is_sealed())
     fail("restore checkpoint", "a file that does not match its own seal", "an unchanged one", "the file is damaged");
   if (file.meta("config_hash") != expected.config_hash)

@@ -22,7 +22,6 @@
 #include "runs/run_folder.hpp"
 #include "runs/seed_ranks.hpp"
 #include "runs/session.hpp"
-#include "tasks/registry.hpp"
 
 namespace espalier {
 namespace {
@@ -75,7 +74,7 @@ struct Run::State {
   std::size_t winner = 0;
 
   // While training:
-  std::mutex mutex;  // of the reports and the listeners
+  std::mutex mutex;  // of the reports, the work done and the listeners
   RunReport report;
   std::uint64_t work_done = 0;              // of the budget
   std::atomic<std::size_t> next{0};         // in `turn`
@@ -141,18 +140,19 @@ struct Run::State {
         const std::lock_guard lock(mutex);
         row.started = true;
         row.outcome = "running";
+        work_done += own.train.steps + session.trainer().objective().refine_work(own.train.steps);
       }
       if (const Bytes* left = left_by(index)) session.go_on_from(*left);
-      work_done += own.train.steps + session.trainer().objective().refine_work(own.train.steps);
+      const auto done = [&] { return several() && (row.seed > lowest_solved || halved(session)); };
       const auto go_on = [&](const Trainer& trainer) {
         if (client && seconds_now() - told_at > kReportSeconds)  // also where a search takes no steps
           emit_own(index,
                    {.kind = RunEvent::Kind::kStep, .seed = row.seed, .trainer = &trainer, .state = &trainer.state()},
                    told_at);
         if (trainer.state().best.solved && several()) note_solved(row.seed);
-        return !several() || (row.seed <= lowest_solved && !halved(session));
+        return !done();
       };
-      Outcome outcome = halved(session) ? Outcome::kInterrupted : session.run(control, go_on);
+      Outcome outcome = done() ? Outcome::kInterrupted : session.run(control, go_on);
       // Solved in the very step after which a lower seed's success would have stopped it.
       if (outcome == Outcome::kInterrupted && several() && session.solved()) outcome = Outcome::kSolved;
       const bool ended = outcome != Outcome::kInterrupted;
@@ -249,12 +249,16 @@ struct Run::State {
     for (std::size_t at = next.fetch_add(stride()); at < turn.size(); at = next.fetch_add(stride())) {
       if (control.stopped()) return;
       const std::size_t i = turn[at];
-      if (report.seeds[i].seed > lowest_solved) {
-        report.seeds[i].outcome = kBeaten;
-        if (client) hand_over(i);
+      const std::uint64_t seed = report.seeds[i].seed;
+      // One that was begun before it was beaten, in an earlier session perhaps, is looked at for the report.
+      if (seed <= lowest_solved || (folder && RunFolder::holds_run(RunFolder::seed_folder(folder->path(), seed)))) {
+        train_seed(i, pool);
         continue;
       }
-      train_seed(i, pool);
+      std::unique_lock lock(mutex);
+      report.seeds[i].outcome = kBeaten;
+      lock.unlock();
+      if (client) hand_over(i);
     }
   }
 
@@ -271,7 +275,7 @@ struct Run::State {
       for (const auto& own : pools) threads.emplace_back([this, p = own.get()] { work(*p); });
     } catch (const std::exception& error) {  // no thread, or no memory for one
       emit({.kind = RunEvent::Kind::kMessage,
-            .text = fmt::format("only {} of {} seeds can be trained at once ({}); going on so",
+            .text = fmt::format("only {} of {} seeds can be trained at once ({}); continuing with that many",
                                 std::max<std::size_t>(threads.size(), 1), at_once, error.what())});
     }
     if (threads.empty()) work(pool);
@@ -346,8 +350,9 @@ struct Run::State {
   void write_table() const {
     std::string text = "seed,steps,score,validation_loss,solved,outcome,weights_hash\n";
     for (const SeedReport& r : report.seeds)
-      text += fmt::format("{},{},{},{},{},{},{}\n", r.seed, r.steps, r.score, r.validation_loss, r.solved ? 1 : 0,
-                          r.outcome, r.weights_hash);
+      text += r.started ? fmt::format("{},{},{},{},{},{},{}\n", r.seed, r.steps, r.score, r.validation_loss,
+                                      r.solved ? 1 : 0, r.outcome, r.weights_hash)
+                        : fmt::format("{},,,,,{},\n", r.seed, r.outcome);
     write_atomically(folder->file("seeds.csv"), std::string_view(text));
   }
 };
@@ -378,11 +383,8 @@ Run Run::create(RunConfig config, const RunOptions& options) {
   check_options(options, &config);
   Fields fields = config.fields();  // members can be set without their fields
   for (Field& field : fields.list()) field.set(field.value());
-  // Fewer steps than the task's own are a quick try: one attempt, unless a budget is asked for.
-  const Task* task = known_task(config.task, all_tasks());  // null: one of the caller's own
-  if (task && config.train.steps < task->train.steps && config.budget == task->budget) config.budget = 0;
   auto state = std::make_unique<State>(std::move(config), options);
-  state->first = state->config.make_objective();  // what is impossible fails here, before there is a folder
+  state->first = state->config.settle();  // what is impossible fails here, before there is a folder
   if (!options.folder.empty() && state->writes())
     state->folder = RunFolder::create(options.folder, state->config.text(), options.force);
   return Run(std::move(state));
@@ -405,6 +407,7 @@ Run Run::resume(const std::string& folder, const RunOptions& options, std::uint6
     config.train.steps = train_steps;
   }
   if (budget) {
+    if (config.seeds > 1) fail("resume", "a budget for several seeds", "one for a single seed", "give more steps");
     if (budget < config.budget)
       fail("resume", fmt::format("a budget of {}", budget),
            fmt::format("at least the {} that the run has", config.budget));
@@ -471,6 +474,7 @@ RunReport Run::train(ThreadPool& pool) {
   if (report.best().error) std::rethrow_exception(report.best().error);
   s.winner = report.winner;
   report.seconds = seconds_now() - start;
+  report.work = s.work_done;
   if (s.folder && report.seeds.size() > 1) {
     s.report = report;
     s.write_table();
@@ -484,7 +488,8 @@ RunReport Run::train(ThreadPool& pool) {
 
 std::unique_ptr<Model> Run::best_model() {
   if (state_->winner >= state_->models.size() || !state_->models[state_->winner])
-    fail("best model", "a run that was not trained, or has handed its model over", "one that was and has not");
+    fail("best model", "a run that was not trained, or has handed its model over",
+         "one that was trained and still has it");
   return std::move(state_->models[state_->winner]);
 }
 

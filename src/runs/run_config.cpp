@@ -32,7 +32,8 @@ RunConfig::RunConfig(const RunConfig& other)
       halving(other.halving),
       budget(other.budget),
       train(other.train),
-      options_(other.options_->clone()) {}
+      options_(other.options_->clone()),
+      budget_named_(other.budget_named_) {}
 
 RunConfig& RunConfig::operator=(const RunConfig& other) {
   if (this != &other) *this = RunConfig(other);
@@ -41,20 +42,34 @@ RunConfig& RunConfig::operator=(const RunConfig& other) {
 
 Fields RunConfig::fields() {
   Fields f;
-  f.add("seed", seed, "seed of wiring, data and noise; of several seeds the first", 0, 1.8446744073709552e19);
+  f.add("seed", seed, "seed of wiring, data and noise; the first of several seeds", 0, 1.8446744073709552e19);
   f.add("seeds", seeds, "seeds to train, from the first upward; the lowest that solves the task is kept", 1, 10'000);
   f.add(
       "halving", halving,
-      "of several seeds the better half goes on after so many steps, of these the better half after twice as many, and "
-      "so on; 0 = all are trained to the end",
+      "of several seeds only the better half continues after this many steps, the better half of these after twice as "
+      "many, and so on; 0 = train all to the end",
       0, 1e9);
   f.add("budget", budget,
         "work for further attempts while none has solved the task, in optimizer steps; a search counts by its mutants; "
-        "0 = one attempt, the default with fewer training steps",
-        0, 1e15);
+        "0 = one attempt, the default when training steps are reduced",
+        0, 1e15)
+      .when_named([this] { budget_named_ = true; });
   f.append(fields_of(train));
   f.append(options_->fields());
   return f;
+}
+
+std::unique_ptr<Objective> RunConfig::settle() {
+  const Task* known = known_task(task, all_tasks());  // null: one of the caller's own
+  const bool asked = budget_named_ || (known && budget != known->budget);
+  if (asked && budget && seeds > 1)
+    fail("budget", fmt::format("{} for {} seeds", budget, seeds), "a single seed: a budget is for its further attempts",
+         "leave out the budget or the number of seeds");
+  // Fewer steps than the task's own are a quick try: one attempt, unless a budget is asked for.
+  if (known && train.steps < known->train.steps && !asked) budget = 0;
+  std::unique_ptr<Objective> made = make_objective();
+  options_->follow(*made);
+  return made;
 }
 
 std::string RunConfig::text() const {

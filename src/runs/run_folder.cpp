@@ -119,7 +119,8 @@ RunFolder RunFolder::create(const std::string& path, const std::string& config, 
   };
   const auto refuse_run = [&] {
     if (holds_run(path) && !force)
-      refuse("holds a run", "a new folder", "resume that run, replace it by force, or choose another folder");
+      refuse("holds a run", "a new folder",
+             "resume that run, replace it with the option \"force\", or choose another folder");
   };
   refuse_run();
   make_folder(path);
@@ -127,7 +128,8 @@ RunFolder RunFolder::create(const std::string& path, const std::string& config, 
   if (!holds_run(path) && !force)
     for (const auto& entry : fs::directory_iterator(path))
       if (entry.path().filename() != kLock)
-        refuse("holds other files", "a new or an empty folder", "choose another folder, or write among them by force");
+        refuse("holds other files", "a new or an empty folder",
+               "choose another folder, or use this one with the option \"force\"");
   RunFolder run(path, config, lock_folder(path));
   refuse_run();
   if (force) {
@@ -180,7 +182,7 @@ void RunFolder::trim_metrics(std::uint64_t step) const {
   if (!csv.open()) {
     if (errno == ENOENT) return;
     if (errno == ELOOP)
-      fail("resume", path + ", which is a link", "a plain file", "lines are cut off it: move the file here");
+      fail("resume", path + ", which is a link", "a plain file", "resuming cuts lines off it: move the file here");
     fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be written");
   }
   struct stat info = {};

@@ -104,6 +104,7 @@ Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, 
       // Ranks without a folder get the checkpoint of rank 0, which tells of the data that it was made with.
       inputs_(hash_inputs(folder_ || pool.ranks() ? config.options().input_files() : std::vector<std::string>())),
       objective_(objective ? std::move(objective) : config.make_objective()),
+      search_every_(objective_->refine_every()),
       trainer_(std::make_unique<Trainer>(*objective_, config.train, pool)) {
   restore();
   first_step_ = trainer_->state().step;
@@ -158,7 +159,7 @@ void Session::restore_from_files() {
   if (!began_before_ && previous) {
     take(restore_checkpoint(*trainer_, folder_->read(*previous), expected));
     folder_->drop_checkpoint();  // or it would be kept as the previous one, and the good one be gone
-    say(fmt::format("{}; going on from the checkpoint before it, step {}", problem, trainer_->state().step));
+    say(fmt::format("{}; continuing from the checkpoint before it, step {}", problem, trainer_->state().step));
   }
   const TrainState& s = trainer_->state();
   const TrainOptions& o = config_.train;
@@ -211,9 +212,8 @@ void Session::load_older_refined() {
 
 bool Session::search_due() const {
   const TrainState& s = trainer_->state();
-  const std::uint64_t every = objective_->refine_every();
-  return every && config_.train.until_solved && s.evaluated && s.evaluated_step == s.step &&
-         s.step / every > s.searched_step / every && s.step < config_.train.steps;
+  return search_every_ && config_.train.until_solved && s.evaluated && s.evaluated_step == s.step &&
+         s.step / search_every_ > s.searched_step / search_every_ && s.step < config_.train.steps;
 }
 
 bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat,
@@ -292,7 +292,7 @@ void Session::mend_model() const {
     load_model(folder_->read(folder_->model()), folder_->model());
   } catch (const Error& error) {
     write_model();
-    say(fmt::format("{} was made again ({})", folder_->model(), error.what()));
+    say(fmt::format("{} was recreated ({})", folder_->model(), error.what()));
   }
 }
 
@@ -331,7 +331,7 @@ bool Session::asked_after_step(const ControlSeat& seat) {
   agreement_bytes_ += ranks->bytes_sent() - before;
   if (trainer_->state().step == first_step_ + 1 && ranks->size() > 1 && !ranks->any(trainer_->bytes_sent() > 0))
     say(
-        fmt::format("nothing of a step can be shared out: each of the {} ranks does all of it; a larger batch or "
+        fmt::format("no part of a step can be shared out: each of the {} ranks does all of it; a larger batch or "
                     "several seeds would use them",
                     ranks->size()));
   return asked;
@@ -360,7 +360,7 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
   Outcome outcome = Outcome::kSolved;
   while (!(finished_ && solved())) {  // the search may have solved what training had not
     if (search_due()) {
-      if (!refine(trainer_->state().step / objective_->refine_every(), control, seat, go_on)) {
+      if (!refine(trainer_->state().step / search_every_, control, seat, go_on)) {
         outcome = Outcome::kInterrupted;
         break;
       }

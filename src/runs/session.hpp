@@ -94,6 +94,7 @@ class Session {
   RunListener emit_;
   InputHashes inputs_;
   std::unique_ptr<Objective> objective_;
+  std::uint64_t search_every_;  // steps between searches in the middle of training; 0: none
   std::unique_ptr<Trainer> trainer_;
   bool began_before_ = false, finished_ = false;
   std::optional<RefinedModel> refined_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <set>
 #include <thread>
@@ -69,6 +70,10 @@ std::vector<SweepAxis> parse_axes(const std::string& text) {
   return axes;
 }
 
+bool is_set_by_sweep(std::string_view name) {
+  return name == "seed" || name == "seeds" || name == "until-solved" || name == "halving";
+}
+
 std::pair<double, double> Share::interval() const {
   if (trials == 0) return {0, 1};
   constexpr double z = 1.959964;
@@ -118,15 +123,17 @@ Sweep::Sweep(const std::string& task, const Settings& fixed, std::vector<SweepAx
   for (const Settings& own : settings_) {
     RunConfig config(find_task(task));
     config.budget = 0;  // one attempt, unless it is asked for more
-    for (const auto& [name, value] : fixed) config.set(name, value);
-    for (const auto& [name, value] : own) {
-      if (name == "seed" || name == "seeds") fail("vary", name, "a setting of the task", "seeds are always varied");
-      config.set(name, value);
-    }
+    for (const Settings& settings : {fixed, own})
+      for (const auto& [name, value] : settings) {
+        if (is_set_by_sweep(name))
+          fail("sweep", fmt::format("the setting \"{}\"", name), "one that a sweep does not set itself",
+               "every trial is one seed, trained until the task is solved");
+        config.set(name, value);
+      }
     config.seeds = 1;
     config.train.until_solved = true;
     config.seed = first_seed;
-    config.make_objective();  // what is impossible fails here, before anything is trained
+    config.settle();  // what is impossible fails here, before anything is trained
     configs_.push_back(std::move(config));
   }
 }
@@ -173,9 +180,35 @@ SeedReport Sweep::trial(std::size_t combination, std::uint64_t seed, const std::
   return result;
 }
 
+namespace {
+
+// What a sweep writes has fixed names: files of others must not be there when it begins. Later ones, such as a log,
+// may.
+void check_folder(const std::string& folder) {
+  namespace fs = std::filesystem;
+  remove_stale_temporaries(folder);  // of a sweep that was killed while writing
+  std::string other;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    bool trials = entry.is_directory(), empty = true;
+    for (const fs::directory_entry& trial : trials ? fs::directory_iterator(entry.path()) : fs::directory_iterator()) {
+      trials &= trial.is_directory() && trial.path().filename().string().starts_with("seed-");
+      empty = false;
+    }
+    if (trials && !empty) return;
+    if (!trials && name != "lock") other = name;
+  }
+  if (!other.empty())
+    fail("sweep", fmt::format("{}, which holds {}", folder, other), "a new or empty folder, or that of a sweep",
+         "choose another folder");
+}
+
+}  // namespace
+
 std::vector<SweepRow> Sweep::run(const std::string& folder, const ThreadPool& pool,
                                  const std::function<void(std::size_t done, std::size_t solved)>& told) {
   make_folder(folder);
+  check_folder(folder);
   const FileLock lock(folder + "/lock", folder, "sweeping in", FileLock::After::kRemove);
   std::vector<SweepRow> rows(configs_.size());
   for (std::size_t c = 0; c < rows.size(); ++c) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct SweepAxis {
 
 // "start-logit=3,6,10;lr=0.05,0.1"; values that hold commas are set apart by "|": "update=64,8|128,8".
 std::vector<SweepAxis> parse_axes(const std::string& text);
+
+// Settings of a run that a sweep has its own of, always sets, or cannot have: a trial is one seed, with no other to
+// halve. They are neither fixed nor varied.
+bool is_set_by_sweep(std::string_view name);
 
 // A share of trials with its 95 % interval (Wilson's, which holds for few trials and for shares of 0 and 1).
 struct Share {

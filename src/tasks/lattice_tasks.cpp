@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/files.hpp"
 #include "base/npz.hpp"
@@ -59,8 +60,13 @@ class LatticeTaskOptions : public TaskOptions {
  public:
   Fields fields() override {
     Fields f = fields_of(lattice);
-    f.add("from", from_,
-          "begin with this model instead of wires; the circuit of a refined one becomes soft gates again")
+    AutomatonOptions shape;
+    const Fields of_shape = fields_of(shape);
+    for (const Field& field : of_shape.list())
+      f.at(field.name()).when_named([this, name = field.name()] { named_.insert(name); });
+    f.add(
+         "from", from_,
+         "begin with this model, in its shape, instead of wires; the circuit of a refined one becomes soft gates again")
         .metavar("MODEL");
     return f;
   }
@@ -69,7 +75,19 @@ class LatticeTaskOptions : public TaskOptions {
     const LoadedModel loaded = load_model(from_);
     const auto* model = dynamic_cast<const LatticeModel*>(loaded.model.get());
     if (!model) fail("from", fmt::format("{}, a {}", from_, loaded.model->kind()), "a logic automaton");
-    return std::make_unique<LatticeObjective>(prepared(), goal(), seed, model);
+    const AutomatonOptions own = prepared().automaton, of_model = model->automaton().options();
+    if (const std::string why = boundary_reason(); !why.empty() && own.boundary != of_model.boundary) {
+      const auto boundary = [](AutomatonOptions shape) { return fields_of(shape).at("boundary").text(); };
+      fail("from", fmt::format("{}, a model with the boundary {}", from_, boundary(of_model)),
+           fmt::format("one with the boundary {}, {}", boundary(own), why), "train it with that boundary first");
+    }
+    auto made = std::make_unique<LatticeObjective>(prepared(), goal(), seed, model);
+    // What a search made of the model may be wider as soft gates than what was trained: either is its shape.
+    check_named("from", {of_model, made->options().automaton}, fmt::format("as in {}", from_));
+    return made;
+  }
+  void follow(const Objective& made) override {
+    lattice.automaton = dynamic_cast<const LatticeObjective&>(made).options().automaton;
   }
   std::vector<std::string> input_files() const final {
     std::vector<std::string> files;
@@ -81,11 +99,25 @@ class LatticeTaskOptions : public TaskOptions {
   virtual std::shared_ptr<const LatticeGoal> goal() const = 0;
   // With what follows from the options of the task.
   virtual LatticeOptions prepared() const { return lattice; }
+  // Why these options fix the boundary; empty where they leave it to the user, and to a model to begin with.
+  virtual std::string boundary_reason() const { return ""; }
 
   LatticeOptions lattice;
 
+ protected:
+  // A shape that is decided otherwise: what was named must be the same, or that of one of several.
+  void check_named(const char* who, std::vector<AutomatonOptions> decided, const std::string& why) const {
+    for (const std::string& name : named_) {
+      const auto value = [&](AutomatonOptions shape) { return fields_of(shape).at(name).text(); };
+      const std::string chosen = value(lattice.automaton);
+      if (std::ranges::none_of(decided, [&](const AutomatonOptions& shape) { return value(shape) == chosen; }))
+        fail(who, fmt::format("{} {}", name, chosen), fmt::format("{} {}, {}", name, value(decided.front()), why));
+    }
+  }
+
  private:
   std::string from_;
+  std::set<std::string> named_;  // fields of the automaton that somebody chose
 };
 
 class LifeOptions : public LatticeTaskOptions {
@@ -107,7 +139,8 @@ class RuleOptions : public LatticeTaskOptions {
   std::string data_file() const override { return table_; }
   std::shared_ptr<const LatticeGoal> goal() const override {
     if (rule_.empty() == table_.empty())
-      fail("rule", rule_.empty() ? "neither a rule nor a table" : "both a rule and a table", "one of them");
+      fail("rule", rule_.empty() ? "neither a rule nor a table" : "both a rule and a table",
+           "one of the options \"rule\" and \"table\"");
     const RuleTable rule = table_.empty() ? parse_life_rule(rule_) : read_rule_table(table_);
     return rule_goal(format_life_rule(rule).value_or(table_), rule);
   }
@@ -133,25 +166,26 @@ class PictureOptions : public LatticeTaskOptions {
     f.add("seed-row", seed_row_, "row of the one living cell at the start; -1 = none", -1, 1e5);
     f.add("seed-column", seed_column_, "its column", -1, 1e5);
     f.add("pool", lattice.pool.boards,
-          "boards that training goes on with from step to step; 0 = none: each step begins with the task's start. The "
-          "best model is the first one that is right after the trained steps",
+          "boards that training keeps from step to step; 0 = none: each step begins with the task's start. The best "
+          "model is the first one that is right after the trained steps",
           0, 1e7);
     f.add("pool-damage", lattice.pool.damaged,
-          "boards of a mini-batch from the pool, those with the fewest wrong bits, in which a square is damaged", 0,
-          1e6);
+          "boards of a mini-batch from the pool, those with the fewest wrong bits, that get a damaged square", 0, 1e6);
     f.add("persist", persist_,
-          "the picture stays: a counter of steps is built around the cell that has learned to grow it");
-    f.add("heal", heal_, "it stays, and comes back whatever is done to its cells; the boundary is zero");
+          "the picture stays: a step counter is built around the cell that has learned to grow it");
+    f.add("heal", heal_, "the picture stays, and comes back whatever is done to its cells; the boundary is zero");
     f.add("async", async_,
-          "it grows and stays while cells update at random times; on a periodic board, from a cell in the middle");
+          "the picture grows and stays while cells update at random times; on a periodic board, from a cell in the "
+          "middle");
     return f;
   }
   std::string data_file() const override { return target_; }
   std::shared_ptr<const LatticeGoal> goal() const override {
     if (!built_in_ && target_.empty())
-      fail("pattern", "no target", "a PNG or an ASCII pattern as target", "data/targets has examples");
+      fail("pattern", "no target", "a PNG or an ASCII pattern in the option \"target\"", "data/targets has examples");
     const Pattern pattern = built_in_ ? parse_pattern(built_in_, "target") : read_pattern(target_);
-    if (heal_ && async_) fail("pattern", "healing and asynchronous updates at once", "one of them");
+    if (heal_ && async_)
+      fail("pattern", "healing and asynchronous updates at once", "one of the options \"heal\" and \"async\"");
     const Keep keep = async_ ? Keep::kAsync : heal_ ? Keep::kHeal : persist_ ? Keep::kPersist : Keep::kNothing;
     const bool in_the_middle = async_ && seed_row_ < 0 && seed_column_ < 0;
     return picture_goal(pattern, in_the_middle ? pattern.height / 2 : seed_row_,
@@ -161,7 +195,11 @@ class PictureOptions : public LatticeTaskOptions {
     LatticeOptions options = lattice;
     if (heal_) options.automaton.boundary = Boundary::kZero;
     if (async_) options.automaton.boundary = Boundary::kPeriodic;
+    check_named("pattern", {options.automaton}, boundary_reason());
     return options;
+  }
+  std::string boundary_reason() const override {
+    return heal_ ? "where a picture heals" : async_ ? "where cells update at random times" : "";
   }
 
  private:
@@ -178,12 +216,14 @@ class BoardsOptions : public LatticeTaskOptions {
     Fields f = LatticeTaskOptions::fields();
     f.add("data", data_, "pairs of boards in a NumPy .npz: start and target, [N, H, W] or [N, H, W, C] of 0 and 1")
         .metavar("FILE");
-    f.add("validation-fraction", validation_fraction_, "fraction of the pairs that choose the best weights", 0, 0.9);
+    f.add("validation-fraction", validation_fraction_, "fraction of the pairs by which the best weights are chosen", 0,
+          0.9);
     return f;
   }
   std::string data_file() const override { return data_; }
   std::shared_ptr<const LatticeGoal> goal() const override {
-    if (data_.empty()) fail("boards", "no data", "an .npz file with the arrays start and target");
+    if (data_.empty())
+      fail("boards", "no data", "an .npz file with the arrays start and target in the option \"data\"");
     const NpzFile file = read_npz(data_);
     const NumpyArray start = array(file, "start"), target = array(file, "target");
     if (!std::equal(start.shape.begin(), start.shape.begin() + 3, target.shape.begin()))
@@ -207,7 +247,7 @@ class BoardsOptions : public LatticeTaskOptions {
     constexpr std::size_t kMax = 1'000'000;
     if ((array.shape.size() != 3 && array.shape.size() != 4) ||
         !std::ranges::all_of(array.shape, [](std::size_t n) { return n > 0 && n <= kMax; }))
-      fail("boards", fmt::format("\"{}\" of {} dimensions in {}", name, array.shape.size(), data_),
+      fail("boards", fmt::format("\"{}\" of {} in {}", name, counted(array.shape.size(), "dimension"), data_),
            "[N, H, W] or [N, H, W, C], none of them 0");
     return array;
   }
@@ -306,7 +346,7 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
                             CheckerboardOptions()));
   tasks.push_back(
       make_task({.name = "checkerboard-small",
-                 .summary = "the same with a few hundred gates, for quick tries",
+                 .summary = "the same with a few hundred gates, for quick experiments",
                  .lattice = {.automaton = {.channels = 4, .kernels = 4, .update = parse_layers("32x4,16,8,4")},
                              .rollout = {.batch = 4, .height = 8, .width = 8, .steps = 10},
                              .recipe = {.start_logit = 5},
@@ -342,7 +382,7 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
   tasks.push_back(make_task(picture_preset("pattern", "grow any picture: an ASCII file or a PNG", 0),
                             PictureOptions(nullptr, -1, -1)));
   tasks.push_back(make_task({.name = "boards",
-                             .summary = "learn from pairs of boards: starts, and what they are some steps later",
+                             .summary = "learn from pairs of boards: starts, and what they become some steps later",
                              .lattice = {.automaton = {.update = parse_layers("256x8,128,64,32,16,8")},
                                          .rollout = {.batch = 8, .height = 0, .width = 0, .steps = 1},
                                          .recipe = {.start_logit = 6, .gumbel_final = 1.5}},

@@ -150,7 +150,7 @@ void GradientSlots::zero(const ThreadPool& pool) { zero({0, slots_, 1, false}, p
 void GradientSlots::check_own(const Own& own) const {
   if (own.begin > own.end || own.end > slots_ || own.unit == 0)
     fail("gradient slots", fmt::format("slots {} to {} in units of {}", own.begin, own.end, own.unit),
-         fmt::format("a part of {}, as own() tells it", slots_));
+         fmt::format("a part of {}, as own() gives it", slots_));
 }
 
 void GradientSlots::check_total(std::span<const float> total) const {

@@ -21,7 +21,7 @@ Fields fields_of(TrainOptions& o) {
   Fields f;
   f.add("train-steps", o.steps, "optimizer steps", 0, 1e9).alias("epochs");
   f.add("lr", o.schedule.lr, "learning rate", 0, 1e3);
-  f.add("schedule", o.schedule.kind, "course of the learning rate after the warm-up", {"constant", "step", "cosine"});
+  f.add("schedule", o.schedule.kind, "schedule of the learning rate after the warm-up", {"constant", "step", "cosine"});
   f.add("lr-final", o.schedule.final_fraction, "cosine: rate at the end, as a fraction of the learning rate", 0, 1);
   f.add("lr-step", o.schedule.step_every, "step: optimizer steps between drops", 1, 1e9);
   f.add("lr-gamma", o.schedule.gamma, "step: factor of each drop", 0, 1);
@@ -37,7 +37,7 @@ Fields fields_of(TrainOptions& o) {
   f.add("clip-norm", o.optimizer.clip_norm, "limit of the global gradient norm; 0 = none", 0, 1e30);
   f.add("eval-every", o.eval_every, "steps between evaluations", 1, 1e9);
   f.add("patience", o.patience, "give up after this many evaluations without a better one; 0 = never", 0, 1e9);
-  f.add("until-solved", o.until_solved, "stop at the first evaluation that is solved; with several seeds always");
+  f.add("until-solved", o.until_solved, "stop at the first evaluation that solves the task; always with several seeds");
   return f;
 }
 
@@ -148,7 +148,7 @@ bool Trainer::evaluation_due() const {
 }
 
 Outcome Trainer::run(const Watcher& watcher) {
-  if (!watcher) fail("trainer", "no function to call after a step", "one that says whether to go on");
+  if (!watcher) fail("trainer", "no function to call after a step", "one that says whether to continue");
   try {
     if (evaluation_due()) {
       const bool after_a_step = state_.step > 0;

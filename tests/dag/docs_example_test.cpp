@@ -8,6 +8,7 @@
 
 #include "espalier/dag_nn.hpp"
 #include "espalier/random.hpp"
+#include "places.hpp"
 
 namespace espalier {
 namespace {
@@ -47,13 +48,13 @@ TEST(DocsExample, TheDocumentShowsTheCompiledLines) {
     text << in.rdbuf();
     return text.str();
   };
-  const std::string source = read(ESPALIER_SOURCE_DIR "/tests/dag/docs_example_test.cpp");
+  const std::string source = read(test::source_dir() + "/tests/dag/docs_example_test.cpp");
   const std::size_t begin = source.find("  // [example]\n") + 15, end = source.find("  // [example end]");
   std::istringstream lines(source.substr(begin, end - begin));
   std::string expected, line;
   while (std::getline(lines, line)) expected += line.substr(std::min<std::size_t>(2, line.size())) + "\n";
   ASSERT_GT(expected.size(), 500u);
-  EXPECT_NE(read(ESPALIER_SOURCE_DIR "/docs/graphs.md").find("```cpp\n" + expected + "```"), std::string::npos);
+  EXPECT_NE(read(test::source_dir() + "/docs/graphs.md").find("```cpp\n" + expected + "```"), std::string::npos);
 }
 
 }  // namespace

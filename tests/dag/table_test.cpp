@@ -11,6 +11,7 @@
 #include "espalier/random.hpp"
 #include "models/dag/table_data.hpp"
 #include "models/dag/table_objective.hpp"
+#include "places.hpp"
 #include "runs/checkpoint.hpp"
 #include "temp_folder.hpp"
 #include "thread_counts.hpp"
@@ -30,7 +31,7 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 
 TableOptions iris() {
   TableOptions o;
-  o.csv = ESPALIER_SOURCE_DIR "/data/iris.csv";
+  o.csv = test::source_dir() + "/data/iris.csv";
   o.target = "species";
   return o;
 }
@@ -77,7 +78,10 @@ TEST(TableCsv, QuotesLinesAndMistakes) {
 TEST(TableData, ColumnsAreStandardisedOneHotAndImputed) {
   const CsvTable t = parse_csv("x,colour,y\n1,red,10\n3,blue,20\n?,red,30\n5,,40\n", "t");
   const std::vector<std::size_t> rows{0, 1, 2, 3};
-  EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "y", "auto", false); }), "imputing"));
+  EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "y", "auto", false); }), "option \"impute\""));
+  for (const bool impute : {false, true})  // which fills in inputs alone
+    EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "colour", "auto", impute); }),
+                    "\"colour\", line 5, expected a value; hint: leave out rows without a target"));
   const TableSchema s = TableSchema::fit(t, rows, "y", "auto", true);
   EXPECT_FALSE(s.classifies());
   EXPECT_EQ(s.num_inputs(), 3u);
@@ -122,6 +126,20 @@ TEST(Table, IrisIsAtLeastAsGoodAsTheLinearModel) {
   const Facts facts = run.objective.report(*run.trainer.best_model(), calling_thread());
   EXPECT_GE(number(facts, "linear_accuracy"), 0.85);
   EXPECT_GE(number(facts, "test_accuracy"), number(facts, "linear_accuracy"));
+}
+
+TEST(Table, WithoutTestRowsNothingIsSaidOfThem) {
+  TableOptions options = iris();
+  options.test_fraction = 0;
+  TaskRun run(options, train_options());
+  run.all();
+  const Facts facts = run.objective.report(*run.trainer.best_model(), calling_thread());
+  bool told = false;
+  for (const auto& [name, value] : facts) {
+    EXPECT_EQ(name.find("accuracy"), std::string::npos) << name;
+    if (name == "test_rows") told = value == decltype(value)(std::int64_t{0});
+  }
+  EXPECT_TRUE(told);
 }
 
 TEST(Table, RegressionBeatsTheLinearModelOnACurve) {

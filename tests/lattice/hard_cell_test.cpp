@@ -78,7 +78,7 @@ TEST(HardSimulation, EqualsTheRolloutOfTheHardenedAutomaton) {
       plain.set_board(0, start);
       BatchSimulator(harden_folded(automaton, logits), {.periodic = periodic}).run(plain, kSteps, pool);
       const Netlist raw = harden(automaton, logits);
-      for (const Netlist& cell : {raw, harden_folded(automaton, logits), simplify(raw)}) {
+      for (const Netlist& cell : {raw, harden_folded(automaton, logits), simplify(raw, SimplifyOptions::brief())}) {
         Board board = start;
         Simulator(cell, kHeight, kWidth, {.periodic = periodic}).run(board, kSteps, pool);
         ASSERT_EQ(board, plain.board(0)) << shape.channels << " channels, " << cell.gates.size() << " gates";

@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
 
 #include "espalier/error.hpp"
 #include "espalier/simulator.hpp"
 #include "models/lattice/lattice_objective.hpp"
 #include "models/lattice/refine_model.hpp"
 #include "models/lattice/repair_cell.hpp"
+#include "models/lattice/trials.hpp"
 #include "netlist/cell.hpp"
 #include "netlist/circuits.hpp"
 #include "temp_folder.hpp"
@@ -198,7 +200,7 @@ TEST(Refine, EveryRuleIsReachedExactly) {
 TEST(Refine, GivesTheSameModelForAnyNumberOfThreadsAlsoWithFreshBoards) {
   const Oversubscribe many;
   for (const float fire : {1.0f, 0.6f}) {
-    const auto model = noise_model(checkerboard_goal(), {2, 8, 8, 6, fire}, 4, Boundary::kPeriodic);
+    const auto model = noise_model(checkerboard_goal(), {2, 8, 8, 6, fire}, 2, Boundary::kPeriodic);
     const SearchOptions options{.evaluations = 6000, .groups = 3};
     ModelRefiner first(*model, options, calling_thread());
     const SearchState one = finish(first, ThreadPool(1));
@@ -220,7 +222,7 @@ TEST(Refine, NeverMakesAModelWorse) {
 }
 
 TEST(Refine, GoesOnFromItsFileWithTheSameBits) {
-  const auto model = noise_model(checkerboard_goal(), {2, 8, 8, 6, 1}, 4, Boundary::kPeriodic);
+  const auto model = noise_model(checkerboard_goal(), {2, 8, 8, 6, 1}, 2, Boundary::kPeriodic);
   const SearchOptions options{.evaluations = 20'000, .shrink = 3000};
   ModelRefiner whole(*model, options, calling_thread());
   const SearchState wanted = finish(whole, calling_thread());
@@ -304,6 +306,37 @@ TEST(Refine, TrialsThatNoneCanPassAreImprovedWhileTheOthersStayExact) {
   EXPECT_EQ(state.parent, one.parent);
   EXPECT_EQ(state.best, one.best);
   EXPECT_EQ(state.best_score, one.best_score);
+}
+
+TEST(Refine, WhereTooMuchIsLostTheSearchBeginsAgainAndTheBestCircuitIsKept) {
+  const Oversubscribe many;
+  const auto model = solved_checkerboard();
+  LatticeOptions options;
+  options.automaton = model->automaton().options();
+  options.rollout = model->rollout();
+  options.refine = 1000;
+  options.improve = 2000;  // far too few to learn anything
+  const LatticeObjective objective(options, checkerboard_goal(), 3);
+  ModelRefiner alone(*model, {.seed = 3, .evaluations = options.refine, .improve = options.improve}, calling_thread());
+  const std::uint64_t mutants = finish(alone, calling_thread()).evaluations;
+  const auto losses = [](const LatticeModel& m) {
+    return trial_losses(m, m.goal().graded(), calling_thread(), {.runs = 4, .steps = 4000});
+  };
+  std::optional<Netlist> expected;
+  for (const int threads : {1, 3}) {
+    const ThreadPool pool(threads);
+    const auto search = objective.refine(*model, 0, pool);
+    for (std::uint64_t tried = 0; search->step(pool); tried = search->progress().done)
+      EXPECT_GE(search->progress().done, tried);
+    EXPECT_GE(search->progress().done, 3 * options.improve);
+    EXPECT_GT(search->progress().done, mutants);
+    const auto best = search->model(pool);
+    const auto& found = dynamic_cast<const LatticeModel&>(*best);
+    EXPECT_LE(losses(found), losses(*alone.best()));
+    EXPECT_EQ(failed_trials(found, found.goal().demands(), pool), 0u);
+    if (!expected) expected = found.raw_cell();
+    EXPECT_EQ(found.raw_cell(), *expected) << threads;
+  }
 }
 
 TEST(Refine, ARefinedModelComesBackFromItsFileWithItsCircuit) {

@@ -84,13 +84,19 @@ TEST(LogicEdges, WhatIsNoNumberIsRefused) {
   EXPECT_THROW(g.network.add_parameters(p, kNan), Error);
   EXPECT_TRUE(p.tensors().empty());
   AlignedVector<float> logits(8 * 16), noisy;
-  logits[5] = kNan;
-  EXPECT_THROW(g.soft.choose(logits, {}), Error);
-  EXPECT_THROW(count_gates(logits), Error);
-  EXPECT_THROW(mean_entropy(logits), Error);
-  logits[5] = INFINITY;
-  EXPECT_THROW(g.soft.choose(logits, {}), Error);
-  logits[5] = 0;
+  AlignedVector<float> dlogits(8 * 16);
+  for (const std::size_t place : {0u, 5u, 127u}) {
+    for (const float bad : {kNan, INFINITY, -INFINITY}) {
+      logits[place] = bad;
+      g.soft.choose(AlignedVector<float>(8 * 16), {});
+      EXPECT_THROW(g.soft.choose(logits, {}), Error) << bad;
+      EXPECT_THROW(g.soft.backward(g.dc, dlogits), Error) << "a choice that was refused is none";
+      EXPECT_THROW(g.soft.choose(logits, {.gumbel_scale = 1}), Error) << bad;
+      EXPECT_THROW(count_gates(logits), Error);
+      EXPECT_THROW(mean_entropy(logits), Error);
+    }
+    logits[place] = 0;
+  }
   EXPECT_THROW(add_gumbel_noise(logits, {.gumbel_scale = kNan}, noisy), Error);
 }
 

@@ -197,9 +197,10 @@ TEST(SimplifyData, LinesThereAndBack) {
         R"({"input":"x","output":"x","before":{"nodes":["x"],"edges":[[0,7,"left"]]}})",
         R"({"input":"x","output":"x","before":{"nodes":["+"],"edges":[]}})"})
     try {
-      read_simplify_lines(bad, data.words);
+      read_simplify_lines(bad, data.words, "bad.jsonl");
       ADD_FAILURE() << bad;
     } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("line 1 of bad.jsonl"), std::string::npos) << error.what();
       EXPECT_EQ(std::string(error.what()).find("json.exception"), std::string::npos) << error.what();
     }
 }

@@ -90,6 +90,24 @@ TEST(Attempts, EndWhenTheBudgetIsSpentAndGoOnWithALargerOne) {
   EXPECT_THROW(TrainingRun::resume(out, {}, 0, 11), Error);
 }
 
+TEST(Attempts, ABudgetThatIsAskedForIsKeptOrRefusedAlsoWhereItIsTheTasksOwn) {
+  const TempFolder folder;
+  const auto budget = [&](const std::vector<std::pair<std::string, std::string>>& more) {
+    RunConfig config = configure("pattern", {{"target", small_target(folder)}});
+    for (const auto& [name, value] : more) config.set(name, value);
+    return TrainingRun::create(config, {}).config().budget;
+  };
+  const std::string own = std::to_string(find_task("pattern").budget);
+  EXPECT_EQ(budget({{"train-steps", "3"}}), 0u);  // a quick try
+  EXPECT_EQ(std::to_string(budget({{"train-steps", "3"}, {"budget", own}})), own);
+  EXPECT_EQ(budget({{"seeds", "2"}, {"budget", "0"}}), 0u);
+  EXPECT_NO_THROW(budget({{"seeds", "2"}}));
+  for (const std::string& named : {std::string("99"), own}) {
+    const std::string message = message_of<Error>([&] { budget({{"seeds", "2"}, {"budget", named}}); });
+    EXPECT_NE(message.find("got " + named + " for 2 seeds, expected a single seed"), std::string::npos) << message;
+  }
+}
+
 RunConfig searched_picture(const TempFolder& folder) {
   RunConfig config = small_picture(folder);
   config.train.steps = 40;
@@ -172,7 +190,13 @@ TEST(From, ARefinedModelIsWhereTrainingGoesOn) {
   const RunReport soft = TrainingRun::create(config, {.folder = folder / "second"}).train(pool);
   EXPECT_TRUE(soft.best().solved);
   EXPECT_EQ(soft.best().steps, 0u);  // nothing was lost
-  EXPECT_FALSE(dynamic_cast<const LatticeModel&>(*load_model(folder / "second").model).is_refined());
+  const LoadedModel second = load_model(folder / "second");
+  const auto& model = dynamic_cast<const LatticeModel&>(*second.model);
+  EXPECT_FALSE(model.is_refined());
+  const std::string update = format_layers(model.automaton().options().update);
+  EXPECT_NE(update, "32x2,16,8,4");  // wider, as the circuit needs it
+  EXPECT_NE(read_text(folder / "second/config.json").find("\"update\": \"" + update + "\""), std::string::npos)
+      << update;
   config.train.until_solved = false;
   config.train.steps = 5;
   const RunReport on = TrainingRun::create(config, {}).train(pool);

@@ -92,7 +92,7 @@ TEST_F(DamageTest, UnharmedItGoesOnFromTheNewest) {
 
 TEST_F(DamageTest, AnyBitThatFlipsFallsBackToThePreviousCheckpoint) {
   const Random random(11, Purpose::kTrial);
-  for (std::uint64_t i = 0; i < 300; ++i) {
+  for (std::uint64_t i = 0; i < 100; ++i) {
     put_back();
     // Half of them in the header, which is a small part of the file.
     const std::size_t range = i % 2 ? now_.size() : std::min<std::size_t>(now_.size(), 3000);

@@ -117,7 +117,8 @@ TEST_F(FieldsTest, TheWrongTypeIsRefused) {
   EXPECT_THAT(refused("integer", "1.5"), HasSubstr("whole number"));
   EXPECT_THAT(refused("integer", ""), HasSubstr("whole number"));
   EXPECT_THAT(refused("integer", "3 "), HasSubstr("whole number"));
-  EXPECT_THAT(refused("integer", "99999999999999999999999"), HasSubstr("whole number"));
+  for (const char* text : {"1e", "e3", "15e-1", "1e400", "0x1e3", "-", "+1"})
+    EXPECT_THAT(refused("integer", text), HasSubstr("whole number")) << text;
   EXPECT_THAT(refused("single", "many"), HasSubstr("a number"));
   EXPECT_THAT(refused("single", "nan"), HasSubstr("a number"));
   EXPECT_THAT(refused("wide", "inf"), HasSubstr("a number"));
@@ -140,12 +141,30 @@ TEST_F(FieldsTest, WhatIsOutOfRangeIsRefusedWithTheRange) {
   EXPECT_THAT(refused("integer", "-11"), HasSubstr("-10 to 10"));
   EXPECT_THAT(refused("integer", "4294967297"), HasSubstr("4294967297"));  // not cut down to 1
   EXPECT_THAT(refused("integer", "18446744073709551615"), HasSubstr("-10 to 10"));
-  EXPECT_THAT(refused("count", "-1"), HasSubstr("-1"));
+  EXPECT_THAT(refused("count", "-1"), HasSubstr("got -1, expected 0 to 18446744073709551615"));
+  EXPECT_THAT(refused("count", "99999999999999999999999"),
+              HasSubstr("got 99999999999999999999999, expected 0 to 18446744073709551615"));
+  EXPECT_THAT(refused("count", "-99999999999999999999999"), HasSubstr("0 to 18446744073709551615"));
+  EXPECT_THAT(refused("integer", "12345678"), HasSubstr("got 12345678, expected -10 to 10"));
+  EXPECT_THAT(refused("integer", "1e16"), HasSubstr("got 1e16, expected -10 to 10"));
+  EXPECT_THAT(refused("integer", "-1e300"), HasSubstr("got -1e300, expected -10 to 10"));
+  EXPECT_THAT(refused("count", "1e20"), HasSubstr("got 1e20, expected 0 to 18446744073709551615"));
+  EXPECT_THAT(refused("count", "1e16"), HasSubstr("got 1e16, expected a whole number in digits"));
   EXPECT_THAT(refused("wide", "1.0000001"), HasSubstr("-1 to 1"));
   EXPECT_THAT(refused("single", "1e31"), HasSubstr("1e+30"));
   fields_.at("integer").set_text("10");
   fields_.at("integer").set_text("-10");
   EXPECT_EQ(e_.integer, -10);
+}
+
+TEST_F(FieldsTest, WholeNumbersMayBeWrittenAsPowersOfTen) {
+  fields_.at("count").set_text("1e6");
+  EXPECT_EQ(e_.count, 1'000'000u);
+  fields_.at("count").set_text("25E2");
+  EXPECT_EQ(e_.count, 2500u);
+  fields_.at("integer").set_text("-1e1");
+  EXPECT_EQ(e_.integer, -10);
+  EXPECT_THAT(refused("integer", "1e3"), HasSubstr("got 1000, expected -10 to 10"));
 }
 
 TEST_F(FieldsTest, AChoiceIsOneOfItsWords) {

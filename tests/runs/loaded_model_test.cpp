@@ -11,6 +11,8 @@
 #include "espalier/lattice_model.hpp"
 #include "espalier/message_passing.hpp"
 #include "espalier/run.hpp"
+#include "netlist/cell.hpp"
+#include "places.hpp"
 #include "runs/small_runs.hpp"
 #include "temp_folder.hpp"
 
@@ -21,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using ModelRun = Run;  // every googletest has a member Run
 
-std::string old_file(const std::string& name) { return ESPALIER_SOURCE_DIR "/tests/data/old/" + name; }
+std::string old_file(const std::string& name) { return test::source_dir() + "/tests/data/old/" + name; }
 
 template <class Wanted>
 std::unique_ptr<Wanted> loaded(const std::string& name) {
@@ -178,6 +180,30 @@ TEST(LoadedModel, APictureFromAPoolIsJudgedForStayingAndMendingAfterItsFile) {
   for (const Trial& trial : run_trials(dynamic_cast<const LatticeModel&>(*trained)))
     if (trial.name == "mends") before = trial.score;
   EXPECT_EQ(scores.at("mends"), before);
+}
+
+TEST(LoadedModel, APictureFromAPoolIsJudgedWithTheUpdatesItWasTrainedWith) {
+  const TempFolder folder;
+  const auto judged = [&](const char* fire_rate) {
+    RunConfig config = pooled_picture(folder);
+    config.set("steps", "1");
+    config.set("fire-rate", fire_rate);
+    ModelRun run = ModelRun::create(config, {});
+    ThreadPool pool(1);
+    run.train(pool);
+    const std::unique_ptr<Model> trained = run.best_model();
+    const auto& model = dynamic_cast<const LatticeModel&>(*trained);
+    Netlist blinks = empty_cell(model.channels());
+    for (int c = 0; c < model.channels(); ++c) {
+      const Net centre = patch_net(kPatch / 2, c, model.channels());
+      blinks.add_output("next" + std::to_string(c), blinks.add_gate(Gate::kNotA, centre, centre));
+    }
+    std::map<std::string, double> scores;
+    for (const Trial& trial : run_trials(*model.refined(blinks))) scores[trial.name] = trial.score;
+    return scores;
+  };
+  const auto all_at_once = judged("1"), at_random = judged("0.5");
+  for (const char* name : {"stays", "mends"}) EXPECT_NE(all_at_once.at(name), at_random.at(name)) << name;
 }
 
 TEST(LoadedModel, ItsCellComesAsTrainedSimplifiedOrAcrossStepsEachWithWhatIsProved) {

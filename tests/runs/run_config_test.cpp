@@ -6,6 +6,7 @@
 #include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "espalier/run.hpp"
+#include "places.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -40,6 +41,26 @@ TEST(RunConfig, DefaultsOfEveryTaskAreValidAndComplete) {
     }
     EXPECT_FALSE(task.summary.empty());
   }
+}
+
+// Older versions wrote the boundary as it was before healing changed it. A run of theirs goes on, by the same text.
+TEST(RunConfig, ABoundaryThatWasChosenIsCheckedAndOneThatWasWrittenIsNot) {
+  const TempFolder folder;
+  write_atomically(folder / "target.txt", std::string_view("##.\n.##\n#..\n"));
+  const Json written = {
+      {"task", "pattern"}, {"target", folder / "target.txt"}, {"heal", true}, {"boundary", "periodic"}};
+  const RunConfig old = parse(written);
+  const std::string text = old.text();
+  EXPECT_NO_THROW(old.make_objective());
+  EXPECT_EQ(old.text(), text);
+  RunConfig made = parse(written);
+  made.settle();
+  EXPECT_EQ(Json::parse(made.text())["boundary"], "zero");
+  RunConfig chosen = parse(written);
+  chosen.set("boundary", "periodic");
+  const std::string refused = message_of<Error>([&] { chosen.make_objective(); });
+  expect_words(refused, {"boundary periodic", "boundary zero"});
+  EXPECT_EQ(refused.find("--"), std::string::npos) << refused;
 }
 
 TEST(RunConfig, TextReadBackIsTheSameTextForEveryTask) {
@@ -154,7 +175,7 @@ TEST(RunConfig, WithoutAKnownTaskThereIsNone) {
 }
 
 TEST(RunConfig, FilesOfOlderVersionsAreRead) {
-  const std::string old = ESPALIER_SOURCE_DIR "/tests/data/old/";
+  const std::string old = test::source_dir() + "/tests/data/old/";
   for (const char* name :
        {"board", "life", "pattern", "table", "simplify", "checkerboard", "checkerboard-async", "lizard", "letter"}) {
     const std::string path = old + name + "/config.json", text = read_text(path);

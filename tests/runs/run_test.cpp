@@ -226,7 +226,7 @@ TEST(Run, AModelThatIsMissingOrDamagedIsMadeAgainFromTheCheckpoint) {
       EXPECT_EQ(after.solved, before.solved);
       EXPECT_EQ(read_text(model), good);
       ASSERT_EQ(events.of(RunEvent::Kind::kMessage).size(), 1u);
-      EXPECT_THAT(events.of(RunEvent::Kind::kMessage)[0].text, HasSubstr("made again"));
+      EXPECT_THAT(events.of(RunEvent::Kind::kMessage)[0].text, HasSubstr("recreated"));
     }
   }
 }

@@ -1,4 +1,5 @@
 // Many seeds at once, on a picture so small that some seeds solve it in no time.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,6 +77,25 @@ TEST_F(SeedsTest, TheLowestSeedThatSolvesWinsForAnyThreadCount) {
     EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), kSeeds + 1);
     EXPECT_THAT(table, HasSubstr(winner.weights_hash));
   }
+}
+
+TEST_F(SeedsTest, ResumedAfterItsEndARunTellsTheSameOfSeedsThatWereBeaten) {
+  const RunReport report = train("whole", 3);
+  ASSERT_TRUE(report.best().solved);
+  const std::string table = read_text(folder_ / "whole/seeds.csv");
+  ThreadPool pool(1);
+  const RunReport again = TrainingRun::resume(folder_ / "whole").train(pool);
+  ASSERT_EQ(again.seeds.size(), report.seeds.size());
+  for (std::size_t i = 0; i < report.seeds.size(); ++i) {
+    EXPECT_EQ(again.seeds[i].started, report.seeds[i].started) << i;
+    EXPECT_EQ(again.seeds[i].steps, report.seeds[i].steps) << i;
+    EXPECT_EQ(again.seeds[i].weights_hash, report.seeds[i].weights_hash) << i;
+    // Of one that was never begun nothing is known.
+    if (!report.seeds[i].started) {
+      EXPECT_THAT(table, HasSubstr(fmt::format("\n{},,,,,beaten,\n", i + 1)));
+    }
+  }
+  EXPECT_EQ(read_text(folder_ / "whole/seeds.csv"), table);
 }
 
 TEST_F(SeedsTest, WhenNoneSolvesTheBestScoreWinsThenTheLossThenTheLowerSeed) {

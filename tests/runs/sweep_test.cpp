@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "base/file_lock.hpp"
 #include "base/files.hpp"
@@ -39,7 +40,9 @@ TEST(Sweep, IntervalsAreWilsonsAndTimesFollowFromShares) {
 TEST(Sweep, WrongSettingsAreRefusedBeforeAnythingIsTrained) {
   EXPECT_THROW(Sweep("life", {}, parse_axes("start-logti=3"), 1, 2), Error);
   EXPECT_THROW(Sweep("life", {}, parse_axes("lr=0.1,-3"), 1, 2), Error);
-  EXPECT_THROW(Sweep("life", {}, parse_axes("seed=1,2"), 1, 2), Error);
+  for (const char* own : {"seed=1,2", "seeds=2", "halving=5", "until-solved=false"})
+    EXPECT_THROW(Sweep("life", {}, parse_axes(own), 1, 2), Error) << own;
+  EXPECT_THROW(Sweep("life", {{"halving", "5"}}, {}, 1, 2), Error);
   EXPECT_THROW(Sweep("life", {}, {}, 1, 0), Error);
 }
 
@@ -105,6 +108,29 @@ TEST(Sweep, TrialsThatFailAreNotCounted) {
   EXPECT_TRUE(row.seeds[1].error);
   EXPECT_EQ(row.share().trials, 2u);
   EXPECT_NE(sweep_csv({row}).find(",failed,"), std::string::npos);
+}
+
+TEST(Sweep, AFolderWithOtherFilesIsLeftAlone) {
+  const TempFolder folder;
+  Sweep sweep("checkerboard-small", {{"train-steps", "2"}, {"refine", "0"}}, {}, 1, 1);
+  const auto refused = [&](const std::string& file) {
+    const TempFolder other;
+    std::filesystem::create_directories(std::filesystem::path(other / file).parent_path());
+    write_atomically(other / file, std::string_view("precious"));
+    EXPECT_THROW(sweep.run(other.path(), ThreadPool(1), [](std::size_t, std::size_t) {}), Error) << file;
+    EXPECT_EQ(read_text(other / file), "precious");
+    EXPECT_FALSE(file_exists(other / "lock"));
+  };
+  for (const char* file : {"results.csv", "shares.svg", "config.json", "notes/thoughts.txt"}) refused(file);
+  for (int twice = 0; twice < 2; ++twice) {  // its own files are no others, nor is what a kill left of one
+    EXPECT_EQ(sweep.run(folder.path(), ThreadPool(1), [](std::size_t, std::size_t) {}).size(), 1u);
+    for (const char* own : {"results.csv", ".results.csv.espalier-tmp-2147483646-0"})
+      write_atomically(folder / own, std::string_view("of the sweep"));
+    make_folder(folder / "notes");  // and others may come later
+    for (const char* later : {"nohup.out", "notes/thoughts.txt"})
+      write_atomically(folder / later, std::string_view("precious"));
+  }
+  EXPECT_EQ(read_text(folder / "nohup.out"), "precious");
 }
 
 TEST(Sweep, AFolderHasOneSweepAtATime) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/files.hpp"
+#include "base/image.hpp"
 #include "base/life_rule.hpp"
 #include "base/npz.hpp"
 #include "codecs.hpp"
@@ -176,6 +177,23 @@ TEST(PictureTask, RefusesWhatContradictsItselfWithoutWordsOfTheCommandLine) {
   EXPECT_EQ(both.find("--"), std::string::npos) << both;
 }
 
+TEST(PictureTask, AnEmptyPictureIsLearnedLikeAnyOther) {
+  const TempFolder folder;
+  write_atomically(folder / "empty.txt", std::string_view("....\n....\n"));
+  write_png(folder / "black.png", Image(4, 2));
+  for (const char* name : {"empty.txt", "black.png"}) {
+    bool solved = false;
+    trained(configure("pattern", {{"target", folder / name},
+                                  {"channels", "4"},
+                                  {"kernels", "4"},
+                                  {"perceive", "8,4,2"},
+                                  {"update", "32x2,16,8,4"},
+                                  {"steps", "4"}}),
+            solved);
+    EXPECT_TRUE(solved) << name;
+  }
+}
+
 // --- Pairs of boards.
 
 constexpr int kHeight = 6, kWidth = 7, kPairs = 40;
@@ -261,7 +279,7 @@ TEST(BoardsTask, RefusesWhatAreNoPairs) {
   EXPECT_THAT(with({{"start", good}}), HasSubstr("target"));
   EXPECT_THAT(with({{"start", good}, {"target", numpy_array({4, 3, 3}, twos)}}), HasSubstr("2 in \"target\""));
   EXPECT_THAT(with({{"start", good}, {"target", numpy_array({3, 3, 3}, few)}}), HasSubstr("different sizes"));
-  EXPECT_THAT(with({{"start", numpy_array({36}, ones)}, {"target", good}}), HasSubstr("1 dimensions"));
+  EXPECT_THAT(with({{"start", numpy_array({36}, ones)}, {"target", good}}), HasSubstr("1 dimension "));
   EXPECT_THAT(with({{"start", good}, {"target", good}}, {{"height", "4"}}), HasSubstr("4 x 3"));
   EXPECT_THAT(with({{"start", numpy_array({2, 3, 3, 2}, ones)}, {"target", numpy_array({2, 3, 3, 2}, ones)}},
                    {{"channels", "1"}, {"update", "16,8,4,2,1"}}),

@@ -156,8 +156,8 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
   const DagPlan& p = s.plan;
   const std::size_t nodes = p.nodes.size(), outputs = p.outputs.size(), edges = p.edges.size();
   if (!s.ran_forward || s.forward_changes != parameters_.changes())
-    fail("backward accumulate", "no forward pass of this network as it is", "forward first",
-         "a step of any optimizer, set_weight, growing and pruning need a new one");
+    fail("backward accumulate", "no forward pass since the network last changed", "forward first",
+         "an optimizer step, set_weight, growing and pruning all require a new one");
   if (output_grad.size() != s.batch * outputs)
     fail("backward accumulate", fmt::format("{} numbers", output_grad.size()),
          fmt::format("{} samples x {} outputs", s.batch, outputs));
@@ -173,7 +173,7 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
   }
   // The slots of the blocks that forward() ran here.
   if (s.shared != shares_blocks(s.blocks, pool))
-    fail("backward accumulate", "another pool than the forward pass had", "the same ranks");
+    fail("backward accumulate", "a different pool from the forward pass", "the same ranks");
   const GradientSlots::Own own = s.slots->own(pool);
   s.slots->zero(own, pool);
   s.out_weights.resize(edges);

@@ -22,7 +22,8 @@ namespace espalier {
 std::size_t CsvTable::column(const std::string& name) const {
   const auto found = std::find(header.begin(), header.end(), name);
   if (found == header.end())
-    fail("csv", fmt::format("no column \"{}\"", name), fmt::format("one of {}", fmt::join(header, ", ")));
+    fail("csv", fmt::format("no column \"{}\"", name), "a column of that name",
+         fmt::format("the table has {}", fmt::join(header, ", ")));
   return static_cast<std::size_t>(found - header.begin());
 }
 
@@ -106,7 +107,7 @@ CsvTable parse_csv(std::string_view text, const std::string& what) {
       continue;
     }
     if (cells.size() != table.header.size())
-      fail("csv", fmt::format("{} cells in line {} of {}", cells.size(), here, what),
+      fail("csv", fmt::format("{} in line {} of {}", counted(cells.size(), "cell"), here, what),
            fmt::format("{} as in the first line", table.header.size()));
     table.rows.push_back(std::move(cells));
     table.lines.push_back(here);
@@ -129,8 +130,14 @@ std::optional<double> number_in(const std::string& cell) {
   return value;
 }
 
+constexpr const char* kImputeHint =
+    "leave the row out, or fill gaps with the option \"impute\" (the mean or the most frequent word)";
+constexpr const char* kTargetHint = "leave out rows without a target";
+constexpr const char* kInputHint =
+    "fill it in, or train a model with the option \"impute\", which fills in the mean or the most frequent word";
+
 // Rows come shuffled and column by column: the first gap of the file is the one to name.
-void refuse_missing(const CsvTable& table, const std::vector<std::size_t>& columns) {
+void refuse_missing(const CsvTable& table, const std::vector<std::size_t>& columns, const char* hint) {
   std::size_t count = 0;
   std::string first;
   for (std::size_t r = 0; r < table.rows.size(); ++r)
@@ -140,7 +147,7 @@ void refuse_missing(const CsvTable& table, const std::vector<std::size_t>& colum
     }
   if (count > 0)
     fail("table", fmt::format("a missing value in {}{}", first, count > 1 ? fmt::format(" ({} in all)", count) : ""),
-         "a value", "imputing puts the mean or the most frequent word of an input there");
+         "a value", hint);
 }
 
 TableColumn fit_column(const CsvTable& table, std::size_t c, const std::vector<std::size_t>& rows) {
@@ -169,7 +176,7 @@ TableColumn fit_column(const CsvTable& table, std::size_t c, const std::vector<s
   }
   if (words.size() > kMaxWords)
     fail("table", fmt::format("{} different words in column \"{}\"", words.size(), column.name),
-         fmt::format("at most {}", kMaxWords), "drop columns of names or numbers of records");
+         fmt::format("at most {}", kMaxWords), "drop columns of names or record numbers");
   for (const auto& [word, n] : words) {
     if (column.words.empty() || n > words.at(column.usual)) column.usual = word;
     column.words.push_back(word);
@@ -204,12 +211,12 @@ TableSchema TableSchema::fit(const CsvTable& table, const std::vector<std::size_
   schema.impute = impute;
   const std::size_t target_column = table.column(target);
   if (table.header.size() < 2) fail("table", "one column only", "a target and inputs");
-  std::vector<std::size_t> whole;  // columns without gaps
+  refuse_missing(table, {target_column}, kTargetHint);
+  std::vector<std::size_t> inputs;
   for (std::size_t c = 0; c < table.header.size(); ++c)
-    if (!impute || c == target_column) whole.push_back(c);
-  refuse_missing(table, whole);
-  for (std::size_t c = 0; c < table.header.size(); ++c)
-    if (c != target_column) schema.inputs.push_back(fit_column(table, c, rows));
+    if (c != target_column) inputs.push_back(c);
+  if (!impute) refuse_missing(table, inputs, kImputeHint);
+  for (const std::size_t c : inputs) schema.inputs.push_back(fit_column(table, c, rows));
   // Classes are those of the whole table, so that a rare one in the test rows has a number.
   const TableColumn everywhere = fit_column(table, target_column, all_rows(table.rows.size()));
   if (kind == "regress" && !everywhere.numeric)
@@ -232,7 +239,7 @@ std::vector<float> TableSchema::inputs_of(const CsvTable& table, const std::vect
   std::vector<float> out(rows.size() * width);
   std::vector<std::size_t> columns;
   for (const TableColumn& column : inputs) columns.push_back(table.column(column.name));
-  if (!impute) refuse_missing(table, columns);
+  if (!impute) refuse_missing(table, columns, kInputHint);
   std::size_t at = 0;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -244,7 +251,7 @@ std::vector<float> TableSchema::inputs_of(const CsvTable& table, const std::vect
 
 std::vector<float> TableSchema::targets_of(const CsvTable& table, const std::vector<std::size_t>& rows) const {
   const std::size_t c = table.column(target.name);
-  refuse_missing(table, {c});
+  refuse_missing(table, {c}, kTargetHint);
   std::vector<float> out(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string& cell = table.rows[rows[i]][c];

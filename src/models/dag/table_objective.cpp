@@ -43,8 +43,8 @@ std::vector<NodeId> nodes_of(const DagTopology& topology, NodeKind kind) {
 }
 
 CsvTable read_table(const TableOptions& o) {
-  if (o.csv.empty()) fail("table", "no CSV file", "the option csv");
-  if (o.target.empty()) fail("table", "no target", "the name of the column to predict");
+  if (o.csv.empty()) fail("table", "no CSV file", "one in the option \"csv\"");
+  if (o.target.empty()) fail("table", "no target", "the column to predict in the option \"target\"");
   return parse_csv(read_text(o.csv), o.csv);
 }
 
@@ -67,11 +67,12 @@ Fields fields_of(TableOptions& o) {
   f.add("activation", o.network.hidden, "activation of hidden nodes",
         {"linear", "relu", "leaky-relu", "sigmoid", "tanh"});
   f.add("no-skip", o.no_skip, "leave out the edges from inputs to outputs that put a linear model within reach");
-  f.add("fan-in-scaling", o.network.fan_in_scaling, "scale what a node hears by 1/sqrt(number of its edges)");
-  f.add("test-fraction", o.test_fraction, "rows kept for the test", 0, 0.9);
-  f.add("validation-fraction", o.validation_fraction, "of the rest, rows that choose the best weights", 0, 0.9);
+  f.add("fan-in-scaling", o.network.fan_in_scaling, "scale the input of a node by 1/sqrt(number of its edges)");
+  f.add("test-fraction", o.test_fraction, "fraction of the rows kept for the test", 0, 0.9);
+  f.add("validation-fraction", o.validation_fraction, "fraction of the rest by which the best weights are chosen", 0,
+        0.9);
   f.add("batch-size", o.batch_size, "rows in a mini-batch", 1, 1e6);
-  f.add("grow", o.grow, "edges to split and tie to further inputs in the first half of training", 0, 10000);
+  f.add("grow", o.grow, "edges to split and connect to further inputs in the first half of training", 0, 10000);
   f.add("prune", o.prune, "per cent of the edges to cut in the second half", 0, 100);
   f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
   return f;
@@ -364,6 +365,12 @@ void TableObjective::prune(std::uint64_t event) {
 Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {
   const auto* model = dynamic_cast<const TableModel*>(&best);
   if (!model) fail("table report", fmt::format("a {}", best.kind()), "a snapshot of this objective");
+  const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  Facts facts = model->facts();
+  facts.insert(facts.end(), {{"train_rows", whole(train_.y.size())},
+                             {"validation_rows", whole(validation_.y.size())},
+                             {"test_rows", whole(test_.y.size())}});
+  if (test_.y.empty()) return facts;
   DagNN network = model->network();
   const bool classifies = schema_.classifies();
   const auto outputs = network.forward(test_.x, test_.y.size(), pool);
@@ -372,12 +379,7 @@ Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {
                                         ? test_.at_start
                                         : linear_predictions(classifies, schema_.num_inputs(), schema_.num_outputs(),
                                                              train_.x, train_.y, test_.x, pool);
-  const auto whole = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-  Facts facts = model->facts();
-  facts.insert(facts.end(), {{"train_rows", whole(train_.y.size())},
-                             {"validation_rows", whole(validation_.y.size())},
-                             {"test_rows", whole(test_.y.size())},
-                             {classifies ? "test_accuracy" : "test_r2", table_score(classifies, outputs, test_.y)},
+  facts.insert(facts.end(), {{classifies ? "test_accuracy" : "test_r2", table_score(classifies, outputs, test_.y)},
                              {classifies ? "linear_accuracy" : "linear_r2", table_score(classifies, linear, test_.y)}});
   return facts;
 }

@@ -22,7 +22,7 @@ std::size_t values_of(const RolloutOptions& r, int channels) {
 
 void check_pool(const BoardPoolOptions& o, const RolloutOptions& r, int channels) {
   if (!o.boards) {
-    if (o.damaged) fail("pool", fmt::format("{} damaged boards, and no pool", o.damaged), "a pool that they are of");
+    if (o.damaged) fail("pool", fmt::format("{} damaged boards, and no pool", o.damaged), "a pool to take them from");
     return;
   }
   if (r.batch < 2)

@@ -58,7 +58,7 @@ std::vector<DivergenceRow> divergence(const LatticeModel& model, int boards, con
 }
 
 std::string divergence_picture(const std::vector<DivergenceRow>& rows, const std::string& title) {
-  Series all{"all channels", {}, {}}, visible{"visible channels", {}, {}}, bits{"bits that round otherwise", {}, {}};
+  Series all{"all channels", {}, {}}, visible{"visible channels", {}, {}}, bits{"bits that round differently", {}, {}};
   for (const DivergenceRow& row : rows) {
     for (Series* series : {&all, &visible, &bits}) series->x.push_back(row.step);
     all.y.push_back(row.difference);

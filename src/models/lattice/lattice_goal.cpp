@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "espalier/lattice_model.hpp"
 #include "espalier/random.hpp"
@@ -38,6 +39,7 @@ class RuleGoal : public LatticeGoal {
   std::string kind() const override { return "rule"; }
   std::string name() const override { return name_; }
   int loss_channels() const override { return 1; }
+  const RuleTable* rule() const override { return &rule_; }
 
   void fit(RolloutOptions& r, int) const override {
     if (r.height != 3 || r.width != 3 || r.steps != 1)
@@ -204,7 +206,8 @@ class BoardsGoal : public LatticeGoal {
     if (r.height == 0) r.height = pairs_.height;
     if (r.width == 0) r.width = pairs_.width;
     check_size("boards", r, pairs_.height, pairs_.width);
-    check_channels("boards", channels, std::max(pairs_.start_channels, pairs_.target_channels));
+    check_channels("boards", channels, pairs_.target_channels);
+    check_channels("boards", channels, pairs_.start_channels, "the start");
   }
 
   LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
@@ -348,12 +351,13 @@ void check_size(const char* goal, const RolloutOptions& r, int height, int width
   if (height != r.height || width != r.width)
     fail(goal, fmt::format("a target of {} x {}", height, width),
          fmt::format("{} x {}, the size of the grid", r.height, r.width),
-         "give the grid the target's height and width");
+         "set the options \"height\" and \"width\" to the target's");
 }
 
-void check_channels(const char* goal, int channels, int needed) {
+void check_channels(const char* goal, int channels, int needed, const char* whose) {
   if (channels < needed)
-    fail(goal, fmt::format("{} channels", channels), fmt::format("at least {}, those of the target", needed));
+    fail(goal, counted(static_cast<std::uint64_t>(channels), "channel"),
+         fmt::format("at least {}, those of {}", needed, whose));
 }
 
 std::shared_ptr<const LatticeGoal> LatticeGoal::load(const SafetensorsFile& file) {

@@ -41,6 +41,7 @@ class LatticeGoal {
                            RowRange rows) const = 0;
   // What the loss channels are to become on a board of that size; an Error where no one board is wanted.
   virtual Board target(const RolloutOptions& trained, int height, int width) const;
+  virtual const RuleTable* rule() const { return nullptr; }  // where one rule of a cell is wanted: the next states
   virtual int tile() const { return 0; }            // after how many cells the target repeats itself; 0: it does not
   virtual bool one_start() const { return false; }  // the task has one start, and others do not count
   virtual BoardView view(const RolloutOptions& trained) const = 0;
@@ -81,7 +82,7 @@ std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validati
 
 // What goals refuse alike: a target of another size than the grid, and cells with too few channels for it.
 void check_size(const char* goal, const RolloutOptions& rollout, int height, int width);
-void check_channels(const char* goal, int channels, int needed);
+void check_channels(const char* goal, int channels, int needed, const char* whose = "the target");
 
 // Fraction of target bits that the first channels of the validation boards have right after a rollout of a hard cell,
 // and wrong bits per board. fire: see BatchOptions.

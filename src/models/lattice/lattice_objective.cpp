@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/clock.hpp"
+#include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "logic/entry_kernels.hpp"
 #include "models/lattice/automaton_reference.hpp"
@@ -109,17 +110,17 @@ Fields fields_of(LatticeRecipe& r) {
   f.add("temperature-final", r.temperature_final, "softmax temperature at the end", 1e-3, 1e3);
   f.add("gumbel", r.gumbel, "scale of Gumbel noise on the logits at the start", 0, 100);
   f.add("gumbel-final", r.gumbel_final, "scale of Gumbel noise at the end", 0, 100);
-  f.add("gumbel-from", r.gumbel_from, "progress (0 to 1) from which the noise moves to its scale at the end", 0, 1);
+  f.add("gumbel-from", r.gumbel_from, "progress (0 to 1) from which the noise moves to its final scale", 0, 1);
   f.add("straight-from", r.straight_from,
         "progress (0 to 1) from which the likeliest gates alone compute and gradients pass straight through", 0, 1);
-  f.add("freeze-from", r.freeze_from, "progress (0 to 1) from which gates are hardened one after the other", 0, 1);
+  f.add("freeze-from", r.freeze_from, "progress (0 to 1) from which gates are hardened one after another", 0, 1);
   f.add("freeze-to", r.freeze_to, "progress by which all gates are hardened", 0, 1);
   f.add("freeze-loss", r.freeze_loss, "harden gates only while the training loss is below this", 0, 1e30);
   f.add("entropy-weight", r.entropy,
-        "weight of the entropies of all gates and wires, in nats, in the loss at the start", 0, 1e3);
+        "weight in the loss of the entropies of all gates and wires, in nats, at the start", 0, 1e3);
   f.add("entropy-weight-final", r.entropy_final, "weight of the entropies at the end", 0, 1e3);
-  f.add("entropy-from", r.entropy_from, "progress (0 to 1) from which the weight moves to that at the end", 0, 1);
-  f.add("loss-steps", r.loss_steps, "last steps of a rollout whose mean is the loss", 1, 1e5);
+  f.add("entropy-from", r.entropy_from, "progress (0 to 1) from which the weight moves to its final value", 0, 1);
+  f.add("loss-steps", r.loss_steps, "last steps of a rollout over which the loss is averaged", 1, 1e5);
   return f;
 }
 
@@ -130,10 +131,11 @@ Fields fields_of(LatticeOptions& o) {
   f.add("refine", o.refine, "mutants of the best circuit to try when training has not solved the task; 0 = none", 0,
         1e15);
   f.add("improve", o.improve,
-        "further mutants for trials that are only better or worse (resets), once all else is right; 0 = none", 0, 1e15);
+        "further mutants for trials that can only be improved, not passed (resets), once all else is right; 0 = none",
+        0, 1e15);
   f.add("refine-every", o.refine_every,
-        "steps between searches of a fifth of these mutants while training; 0 = only at its end", 0, 1e9);
-  f.add("trials", o.trials, "a solved model has also passed the trials that its goal demands (larger boards, damage)");
+        "steps between searches with a fifth of these mutants during training; 0 = only at its end", 0, 1e9);
+  f.add("trials", o.trials, "solved models must also pass the trials that their goal demands (larger boards, damage)");
   f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
   return f;
 }
@@ -156,6 +158,7 @@ LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, con
   SoftCell soft = soften_cell(from->quick_cell(), options.automaton, options.recipe.start_logit,
                               options.recipe.start_wire_logit, seed);
   options.automaton = soft.automaton.options();
+  options.automaton.kernels = from->automaton().options().kernels;  // the circuit may take more, by the seed
   return {options, std::move(soft.automaton), std::move(soft.logits)};
 }
 
@@ -413,9 +416,9 @@ std::uint64_t LatticeObjective::refine_work(std::uint64_t steps) const {
 std::string LatticeObjective::score_text(const Evaluation& e) const {
   // What is left of the loss of a model without wrong bits is the trials that it fails.
   if (e.loss < 0.5 / static_cast<double>(data_.validation.boards()))
-    return fmt::format("every bit of the validation right, but not in {}",
+    return fmt::format("every validation bit right, but not in {}",
                        fmt::join(goal_->demands().empty() ? goal_->kept() : goal_->demands(), ", "));
-  return fmt::format("{:.2f} % right, {:.4g} wrong bits per board", 100 * e.score, e.loss);
+  return fmt::format("{:.2f} % right, {} per board", 100 * e.score, averaged(e.loss, "wrong bit"));
 }
 
 std::unique_ptr<Model> LatticeObjective::snapshot(std::span<const float> weights, const SafetensorsFile&) const {

@@ -68,6 +68,7 @@ class LatticeObjective : public Objective {
   Facts report(const Model& best, const ThreadPool& pool) const override;
 
   const Automaton& automaton() const { return automaton_; }
+  // As given, but with the shape of the model that it began with.
   const LatticeOptions& options() const { return options_; }
   const LatticeData& data() const { return data_; }
 

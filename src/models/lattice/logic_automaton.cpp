@@ -198,9 +198,9 @@ Fields fields_of(AutomatonOptions& o) {
   f.add("wiring", o.wiring, "how update layers are wired", {"unique", "random"});
   f.add("boundary", o.boundary, "what lies outside the grid", {"periodic", "zero"});
   f.add("parametrisation", o.parametrisation,
-        "what is trained of a gate: a softmax over all gates, or four numbers for its truth table",
+        "how a gate is parametrised: a softmax over all gates, or four numbers for its truth table",
         {"gates", "entries", "walsh"});
-  f.add("candidates", o.candidates, "inputs that each wire of an update gate is learned from; 1 = fixed wires", 1,
+  f.add("candidates", o.candidates, "inputs from which each wire of an update gate is chosen; 1 = fixed wires", 1,
         kMaxCandidates);
   return f;
 }

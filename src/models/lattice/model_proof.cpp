@@ -2,6 +2,8 @@
 // own circuit, boundary, start and target.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "espalier/error.hpp"
 #include "espalier/lattice_model.hpp"
 #include "models/lattice/lattice_goal.hpp"
@@ -42,6 +44,8 @@ ProvedCircuit proved(const Netlist& raw, const LatticeModel* model, const CellOp
   if (options.form == CellForm::kSimplified) return circuit;
   return prove_across_steps(circuit, channel_options(*model, options.from_start));
 }
+
+int period_of(const ModelClaim& claim) { return claim.kind == ModelClaim::Kind::kFixed ? 1 : claim.period; }
 
 // Long after its start.
 Board settled_board(const LatticeModel& model, int height, int width, std::uint64_t seed) {
@@ -91,19 +95,35 @@ BoardExport export_board(const LatticeModel& model, const BoardExportOptions& o)
   const BoardView view = model.view();
   const int height = o.height ? o.height : view.height, width = o.width ? o.width : view.width;
   const int steps = o.steps ? o.steps : model.rollout().steps;
-  const Board start = start_board(model, height, width, 1);
-  return {BoardProver(board_system(model, 1))
-              .export_aiger(model.target(height, width), steps, o.from_start ? &start : nullptr, o.binary),
+  BoardProver prover(board_system(model, 1));
+  prover.check_export(height, width, o.from_start);  // before boards are made that may be too large
+  std::optional<Board> start;
+  if (o.from_start) start = start_board(model, height, width, 1);
+  return {prover.export_aiger(model.target(height, width), steps, start ? &*start : nullptr, o.binary),
           fmt::format("output 0 is 1 when the {} x {} board does not show the target after {} steps or later, from {}",
                       height, width, steps, o.from_start ? "the task's start" : "any start")};
+}
+
+bool counts_steps(const LatticeModel& model, const ModelClaim& claim, const BoardProofOptions& options) {
+  switch (claim.kind) {
+    case ModelClaim::Kind::kEquals: return false;
+    case ModelClaim::Kind::kConverges:
+    case ModelClaim::Kind::kHeals: return true;
+    default: break;
+  }
+  // A board that does not stay as it is may still be reached and stay.
+  return model.goal().one_start() || (period_of(claim) == 1 && options.proof_file.empty());
 }
 
 BoardProof prove(const LatticeModel& model, const ModelClaim& claim, const BoardProofOptions& options) {
   using Kind = ModelClaim::Kind;
   const LatticeGoal& goal = model.goal();
   if (claim.kind == Kind::kEquals) {
-    const std::string rule = claim.rule.empty() ? model.learned() : claim.rule;
-    return prove_equals(model.raw_cell(), parse_life_rule(rule), rule);
+    if (!claim.rule.empty()) return prove_equals(model.raw_cell(), parse_life_rule(claim.rule), claim.rule);
+    if (!goal.rule())
+      fail("prove", fmt::format("a model of {} and no rule", model.learned()), "a rule to compare it with",
+           "for example B3/S23");
+    return prove_equals(model.raw_cell(), *goal.rule(), model.learned());
   }
   const BoardView view = model.view();
   const bool any_size = claim.height == 0;
@@ -121,7 +141,7 @@ BoardProof prove(const LatticeModel& model, const ModelClaim& claim, const Board
                           claim.damage_width, steps);
     default: break;
   }
-  const int period = claim.kind == Kind::kFixed ? 1 : claim.period;
+  const int period = period_of(claim);
   if (period < 1) fail("prove", "no period", "1 or more");
   if (goal.one_start())
     return prover.repeats_from(start_board(model, height, width, options.seed), wanted, steps, period);
@@ -129,7 +149,7 @@ BoardProof prove(const LatticeModel& model, const ModelClaim& claim, const Board
                                                  : prover.repeats(wanted, period, kInARow);
   // Channels that are not shown may be anything in that claim, also what no run of the automaton ever leaves in them:
   // that a board reaches its target and stays there can hold all the same.
-  if (proof.verdict == BoardProof::Verdict::kRefuted && period == 1 && options.proof_file.empty())
+  if (proof.verdict == BoardProof::Verdict::kRefuted && counts_steps(model, claim, options))
     if (const BoardProof reached = prover.converges(wanted, steps); reached.verdict == BoardProof::Verdict::kProved)
       proof.how += fmt::format("; all the same it is proved that {}", reached.claim);
   return proof;

@@ -37,7 +37,7 @@ class PictureGoal : public LatticeGoal {
            "both a row and a column, or -1 for both");
     if (keep_ == Keep::kAsync && seed_row_ < 0)
       fail("picture", "asynchronous growth out of nothing", "a seed, which tells cells apart",
-           "give a row and a column of a seed, and a periodic boundary");
+           "give the options \"seed-row\" and \"seed-column\", and a periodic boundary");
   }
 
   LatticeData data(const RolloutOptions& r, int channels, std::uint64_t) const override {

@@ -234,7 +234,7 @@ std::vector<float> Rollout::state(int t) const {
 std::vector<std::uint8_t> Rollout::last_bits(const ThreadPool& pool) const {
   State& s = *s_;
   s.need(State::Stage::kForward, "rollout bits", "forward()");
-  if (s.own.shared && !pool.ranks()) fail("rollout bits", "another pool than the forward pass had", "the same ranks");
+  if (s.own.shared && !pool.ranks()) fail("rollout bits", "a different pool from the forward pass", "the same ranks");
   std::vector<std::uint8_t> bits(s.cells() * s.channels);
   const float* planes = s.grid(s.options.steps);
   each_value(s.geometry, s.channels, s.first_sample, s.last_sample,
@@ -316,7 +316,7 @@ void Rollout::begin_loss(std::span<const float> target, int loss_channels, const
     fail("rollout loss", fmt::format("a target of {} values", target.size()),
          fmt::format("{}: batch x loss channels x height x width", s.cells() * loss_channels));
   if (!all_finite(target)) fail("rollout loss", "a target with a value that is not finite", "numbers");
-  if (s.own.shared && !pool.ranks()) fail("rollout loss", "another pool than the forward pass had", "the same ranks");
+  if (s.own.shared && !pool.ranks()) fail("rollout loss", "a different pool from the forward pass", "the same ranks");
   s.stage = State::Stage::kForward;
   s.arriving.reset();
   s.target = target;

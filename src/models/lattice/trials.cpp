@@ -119,12 +119,14 @@ void TrialRunner::add_damage_trials(std::vector<Trial>& trials, const TrialStage
                          fmt::format("cells update with probability {}; {} steps", kTrialFireRate, 2 * steps), stage,
                          2 * steps, async));
   if (!wanted("resets")) return;
+  // Most of a small board is left as it is: what is reset as a whole can show nothing.
+  const std::size_t reset_side = std::max<std::size_t>(1, std::min({kResetSide, 2 * height / 3, 2 * width / 3}));
   SimulatorOptions reset = plain;
-  reset.random_reset = kResetSide;
+  reset.random_reset = reset_side;
   if (model_.rollout().fire_rate < 1) reset.fire_rate = model_.rollout().fire_rate;
   trials.push_back(
       run("resets",
-          fmt::format("a random {0} x {0} square reset at every step, {1} steps", kResetSide, options_.reset_steps),
+          fmt::format("a random {0} x {0} square reset at every step, {1} steps", reset_side, options_.reset_steps),
           stage, options_.reset_steps, reset));
   trials.back().limit = reset_limit(stage.target, reset);
 }
@@ -148,8 +150,18 @@ constexpr std::uint64_t kLongSteps = 10'000;
 
 }  // namespace
 
+// A cell that was built to keep its picture counts steps; what merely learned to is judged as it was trained.
+SimulatorOptions TrialRunner::kept_updates() const {
+  SimulatorOptions options;
+  options.periodic = model_.periodic();
+  options.seed = options_.seed;
+  if (model_.goal().kept().empty()) options.fire_rate = model_.rollout().fire_rate;
+  return options;
+}
+
 Trial TrialRunner::stays(const TrialStage& stage, std::uint64_t steps) const {
-  Simulator simulator(cell_, stage.start.height(), stage.start.width(), {.periodic = model_.periodic()});
+  const SimulatorOptions options = kept_updates();
+  Simulator simulator(cell_, stage.start.height(), stage.start.width(), options);
   Board board = stage.start;
   simulator.run(board, steps, pool_);
   Count count;
@@ -159,7 +171,7 @@ Trial TrialRunner::stays(const TrialStage& stage, std::uint64_t steps) const {
   for (std::uint64_t t = steps; t < kLongSteps;) {
     simulator.run(board, 1, pool_);
     count.add(board, stage.target);
-    if (++t >= 3 * steps && board == earlier) break;  // it goes round in a circle
+    if (++t >= 3 * steps && options.fire_rate == 1 && board == earlier) break;  // it goes round in a circle
     if (t >= 2 * noted) earlier = board, noted = t;
   }
   return count.trial("stays", fmt::format("every step from {} to {}", steps, kLongSteps));
@@ -168,7 +180,7 @@ Trial TrialRunner::stays(const TrialStage& stage, std::uint64_t steps) const {
 Trial TrialRunner::heals(std::string name, const TrialStage& stage, std::uint64_t steps, std::uint64_t time) const {
   constexpr std::uint64_t kDamages = 96;
   const std::size_t H = stage.start.height(), W = stage.start.width();
-  Simulator simulator(cell_, H, W, {.periodic = model_.periodic()});
+  Simulator simulator(cell_, H, W, kept_updates());
   Board whole = stage.start;
   simulator.run(whole, 2 * steps, pool_);
   Count count;
@@ -259,8 +271,9 @@ std::vector<Trial> run_trials(const LatticeModel& m, const TrialOptions& options
   if (r.fire_rate < 1) fire = draw_fire(data.validation, r.steps, r.fire_rate, m.seed(), kTrialFireStep);
   const BitScore score = validate(m.quick_cell(), data, r.steps, m.periodic(), fire ? &*fire : nullptr, pool);
   std::vector<Trial> trials{{"validation",
-                             fmt::format("{} of {} x {}, {}", counted(data.validation.boards(), "board"), r.height,
-                                         r.width, counted(static_cast<std::uint64_t>(r.steps), "step")),
+                             fmt::format("{} of {} x {}, {}{}", counted(data.validation.boards(), "board"), r.height,
+                                         r.width, counted(static_cast<std::uint64_t>(r.steps), "step"),
+                                         fire ? "; cells update at other times than in training" : ""),
                              score.fraction, score.all}};
   for (Trial& trial : m.goal().trials(m, options, pool)) trials.push_back(std::move(trial));
   return trials;

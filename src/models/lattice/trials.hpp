@@ -38,6 +38,7 @@ class TrialRunner {
   void add_damage_trials(std::vector<Trial>& trials, const TrialStage& stage, std::uint64_t steps) const;
 
  private:
+  SimulatorOptions kept_updates() const;
   double reset_limit(const Board& target, SimulatorOptions simulate) const;
 
   const LatticeModel& model_;

@@ -85,7 +85,7 @@ std::vector<Expression> different(const SimplifyDataOptions& options, std::uint6
 std::vector<Expression> from_file(const SimplifyDataOptions& o, const Vocabulary& words) {
   std::vector<Expression> found;
   std::unordered_set<std::string> seen;
-  for (Expression& e : read_simplify_lines(read_text(o.file), words)) {
+  for (Expression& e : read_simplify_lines(read_text(o.file), words, fmt::format("\"{}\"", o.file))) {
     if (expression_depth(e) > static_cast<std::size_t>(o.depth))
       fail("simplify data", fmt::format("\"{}\" of depth {} in {}", to_text(e), expression_depth(e), o.file),
            fmt::format("at most {}", o.depth), "raise the depth, so that the deeper test set is twice as deep");

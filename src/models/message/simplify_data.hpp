@@ -33,6 +33,7 @@ SimplifyData make_simplify_data(const SimplifyDataOptions& options, std::uint64_
 //          "before": {"nodes": [labels], "edges": [[child, user, "left"|"right"], ...]}, "after": {...}}
 std::string simplify_line(const Expression& input, const Vocabulary& words);
 // The inputs of such a file. Errors name the line; graphs and texts must agree with each other.
-std::vector<Expression> read_simplify_lines(const std::string& text, const Vocabulary& words);
+std::vector<Expression> read_simplify_lines(const std::string& text, const Vocabulary& words,
+                                            std::string_view what = "the examples");
 
 }  // namespace espalier

@@ -27,9 +27,9 @@ Json graph_json(const Expression& e) {
   return {{"nodes", nodes}, {"edges", edges}};
 }
 
-Expression graph_of(const Json& json, std::size_t line) {
+Expression graph_of(const Json& json, std::string_view place) {
   const auto bad = [&](std::string_view what) {
-    fail("simplify lines", fmt::format("line {}: {}", line, what), "a graph of an expression, operands first");
+    fail("simplify lines", fmt::format("{}: {}", place, what), "a graph of an expression, operands first");
   };
   Expression e;
   if (json.at("nodes").size() > kMaxNodes) bad(fmt::format("{} nodes", json.at("nodes").size()));
@@ -64,35 +64,34 @@ std::string simplify_line(const Expression& input, const Vocabulary& words) {
   return line.dump();
 }
 
-std::vector<Expression> read_simplify_lines(const std::string& text, const Vocabulary& words) {
+std::vector<Expression> read_simplify_lines(const std::string& text, const Vocabulary& words, std::string_view what) {
   std::vector<Expression> inputs;
   std::string_view rest = text;
   for (std::size_t number = 1; !rest.empty(); ++number) {
     const std::string_view line = take_line(rest);
     if (trimmed(line).empty()) continue;
-    const std::string place = fmt::format("line {} of the examples", number);
+    const std::string place = fmt::format("line {} of {}", number, what);
     if (line.size() > kMaxLine)
-      fail("simplify lines", fmt::format("line {} of {} bytes", number, line.size()),
-           fmt::format("at most {}", kMaxLine));
+      fail("simplify lines", fmt::format("{} bytes in {}", line.size(), place), fmt::format("at most {}", kMaxLine));
     try {
       const Json json = parse_json(line, place);
-      Expression e = graph_of(json.at("before"), number);
+      Expression e = graph_of(json.at("before"), place);
       for (const ExpressionNode& n : e.nodes)
         if (!words.knows(n.label))
-          fail("simplify lines", fmt::format("line {}: the label \"{}\"", number, n.label),
+          fail("simplify lines", fmt::format("the label \"{}\" in {}", n.label, place),
                fmt::format("one of the {} labels of the vocabulary", words.size()),
                "a vocabulary with larger numbers?");
       if (e.nodes.empty() || to_text(e) != json.at("input").get<std::string>())
-        fail("simplify lines", fmt::format("line {}: a graph of \"{}\"", number, to_text(e)),
+        fail("simplify lines", fmt::format("a graph of \"{}\" in {}", to_text(e), place),
              fmt::format("the graph of its input \"{}\"", json.at("input").get<std::string>()));
       const std::string after = to_text(simplify_pass(e, words));
       if (after != json.at("output").get<std::string>())
-        fail("simplify lines", fmt::format("line {}: output \"{}\"", number, json.at("output").get<std::string>()),
-             fmt::format("\"{}\", as the rules of this task have it", after),
+        fail("simplify lines", fmt::format("the output \"{}\" in {}", json.at("output").get<std::string>(), place),
+             fmt::format("\"{}\", as the rules of this task give it", after),
              "a file gives expressions to learn from, not rules; docs/graphs.md has an example");
       inputs.push_back(std::move(e));
     } catch (const Json::exception&) {
-      fail("simplify lines", fmt::format("line {} with a field that is missing or of another kind", number),
+      fail("simplify lines", fmt::format("{} with a field that is missing or of another kind", place),
            "\"input\" and \"output\" as texts, \"before\" as a graph of \"nodes\" and \"edges\"");
     }
   }

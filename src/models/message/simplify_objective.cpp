@@ -51,13 +51,15 @@ Fields fields_of(SimplifyTaskOptions& o) {
   Fields f;
   f.add("batch-size", o.batch_size, "expressions in a mini-batch", 1, 1e6);
   f.add("train-examples", o.data.train, "expressions to learn from", 1, 1e7);
-  f.add("validation-examples", o.data.validation, "expressions that choose the best weights", 1, 1e7);
+  f.add("validation-examples", o.data.validation, "expressions by which the best weights are chosen", 1, 1e7);
   f.add("test-examples", o.data.test, "expressions never seen in training", 0, 1e7);
   f.add("deep-examples", o.data.deep, "expressions of twice the depth", 0, 1e7);
   f.add("depth", o.data.depth, "depth of the deepest training expression", 1, 12);
-  f.add("max-number", o.data.max_number, "numbers are 0 to this one", 1, 99).alias("most-number");
+  f.add("max-number", o.data.max_number, "numbers are 0 to this", 1, 99).alias("most-number");
   f.add("share", o.data.share, "one node for equal subexpressions");
-  f.add("data", o.data.file, "expressions from a file of JSON lines, not generated; the rest of it is to learn from")
+  f.add("data", o.data.file,
+        "expressions from a file of JSON lines instead of generated ones; what validation and test leave is for "
+        "training")
       .metavar("FILE");
   f.append(fields_of(o.net));
   f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");

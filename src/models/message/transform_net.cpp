@@ -143,7 +143,7 @@ Fields fields_of(TransformOptions& o) {
   Fields f;
   f.add("features", o.features, "width of the hidden layers", 1, 4096);
   f.add("layers", o.layers, "message-passing layers: how far a node sees", 0, 64);
-  f.add("aggregation", o.aggregation, "how messages are put together", {"mean", "sum", "max"});
+  f.add("aggregation", o.aggregation, "how messages are combined", {"mean", "sum", "max"});
   f.add("norm",
         {[&o] { return o.layer_norm ? "layer" : "none"; },
          [&o](const std::string& value) { o.layer_norm = value == "layer"; }},
