@@ -26,7 +26,7 @@ inline bool overlap(std::span<const float> a, std::span<const float> b) {
 }
 
 [[noreturn, gnu::noinline, gnu::cold]] inline void fail_overlap(std::string_view op) {
-  fail(op, "arrays that overlap", "results in memory of their own");
+  fail(op, "arrays that overlap", "results in separate memory");
 }
 
 // What is written must share no memory with the others.

@@ -77,6 +77,11 @@ std::string counted(std::uint64_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
+std::string averaged(double number, std::string_view what) {
+  const std::string digits = fmt::format("{:.4g}", number);
+  return fmt::format("{} {}{}", digits, what, digits == "1" ? "" : "s");
+}
+
 std::string text_of(const std::exception_ptr& error) {
   if (!error) return "";
   try {

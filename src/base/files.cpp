@@ -33,7 +33,7 @@ std::string_view hint_for(int error) {
     case EISDIR: return "there is a folder of that name: choose another name";
     case ENOENT: return "check the spelling, and that the folder exists";
     case ENAMETOOLONG: return "choose a shorter name";
-    case ENXIO: return "a pipe needs somebody who reads it";
+    case ENXIO: return "a pipe needs a reader";
     case ELOOP: return "symbolic links run in a circle";
     case EMFILE:
     case ENFILE: return "too many files are open: raise the limit (ulimit -n)";

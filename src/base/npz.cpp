@@ -173,7 +173,7 @@ class NpyHeader {
   void read_type() {
     skip_blanks();
     if (text_.starts_with('['))
-      fail("read npy", fmt::format("{} of records", what_), kKnownTypes, "save each column as an array of its own");
+      fail("read npy", fmt::format("{} of records", what_), kKnownTypes, "save each column as a separate array");
     type = quoted();
   }
   void read_order() {
@@ -358,8 +358,8 @@ std::vector<std::string> NpzFile::names() const {
 NumpyArray NpzFile::array(const std::string& name) const {
   const auto found = members_.find(name);
   if (found == members_.end())
-    fail("read npz", fmt::format("no array \"{}\" in {}", name, what_),
-         members_.empty() ? "one (it has none)" : fmt::format("one of {}", fmt::join(names(), ", ")));
+    fail("read npz", fmt::format("no array \"{}\" in {}", name, what_), "an array of that name",
+         members_.empty() ? "the file has no arrays" : fmt::format("the file has {}", fmt::join(names(), ", ")));
   const Member& member = found->second;
   const ZipView zip(bytes_, what_);
   const auto packed = std::span(bytes_).subspan(member.offset, member.packed);

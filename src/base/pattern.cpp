@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/files.hpp"
+#include "base/rle.hpp"
 #include "base/text.hpp"
 #include "espalier/error.hpp"
 
@@ -13,7 +16,6 @@ namespace {
 
 // Position = red + 2 green + 4 blue.
 constexpr std::string_view kColours = ".rgybmcw";
-constexpr std::size_t kMaxBytes = 64 << 20;
 
 Pattern blank(int height, int width, int channels) {
   Pattern p{height, width, channels, {}};
@@ -55,7 +57,7 @@ Pattern parse_pattern(std::string_view text, std::string_view what) {
            colour ? "one of . r g y b m c w" : "# or .",
            colour ? "a # and colour letters cannot stand in one pattern" : "colours are the letters . r g y b m c w");
     if (lines[row].size() != lines[0].size())
-      fail("pattern", fmt::format("{} cells in {}, line {}", lines[row].size(), what, row + 1),
+      fail("pattern", fmt::format("{} in {}, line {}", counted(lines[row].size(), "cell"), what, row + 1),
            fmt::format("{} as in line 1", lines[0].size()), "fill short lines with dots");
   }
   Pattern p = blank(static_cast<int>(lines.size()), static_cast<int>(lines[0].size()), colour ? 3 : 1);
@@ -66,33 +68,61 @@ Pattern parse_pattern(std::string_view text, std::string_view what) {
   return p;
 }
 
-Pattern pattern_of(const Image& image) {
+Pattern pattern_of(const Image& image, std::string_view what) {
   check_image(image, "pattern");
-  check_sides(static_cast<std::size_t>(image.height), static_cast<std::size_t>(image.width), "a picture");
+  check_sides(static_cast<std::size_t>(image.height), static_cast<std::size_t>(image.width), what);
   const auto on = [&](std::size_t i) -> std::uint8_t { return image.rgb[i] >= 128; };
   bool grey = true;
   for (std::size_t i = 0; i < image.rgb.size() && grey; i += 3) grey = on(i) == on(i + 1) && on(i) == on(i + 2);
   Pattern p = blank(image.height, image.width, grey ? 1 : 3);
   const std::size_t cells = image.rgb.size() / 3;
   for (std::size_t i = 0; i < p.bits.size(); ++i) p.bits[i] = on(3 * (i % cells) + i / cells);
+  const auto is_set = [](std::uint8_t value) { return value != 0; };
+  if (std::ranges::none_of(p.bits, is_set) && std::ranges::any_of(image.rgb, is_set))
+    fail("pattern", fmt::format("{} without a pixel that is brighter than half", what), "pixels that count as on",
+         "make those that are meant brighter than half, and the others black");
   return p;
 }
 
-Pattern parse_pattern_file(std::span<const std::byte> bytes, std::string_view what) {
-  if (!bytes.empty() && bytes[0] == std::byte{0x89}) return pattern_of(decode_png(bytes, what));
+namespace {
+
+// Kinds of files that people have at hand and that are not read here: each would be called text with a wrong letter.
+struct OtherKind {
+  std::string_view name, hint;
+};
+constexpr std::string_view kSavePicture = "save the picture as PNG", kWriteText = "write it as lines of . and #";
+constexpr OtherKind kRle{"an RLE pattern", kWriteText}, kCells{"a .cells pattern", kWriteText},
+    kArrays{"a NumPy file", "save the array as a picture or as text"};
+
+std::optional<OtherKind> kind_by_content(std::string_view text) {
+  constexpr std::pair<std::string_view, OtherKind> kBegins[] = {
+      {"\xFF\xD8\xFF", {"a JPEG", kSavePicture}},
+      {"GIF8", {"a GIF", kSavePicture}},
+      {"RIFF", {"a WebP", kSavePicture}},
+      {"BM", {"a BMP", kSavePicture}},
+      {"II*", {"a TIFF", kSavePicture}},
+      {"MM", {"a TIFF", kSavePicture}},
+      {"PK\x03\x04", kArrays},
+      {"\x93NUMPY", kArrays},
+      {"!", kCells},
+  };
+  for (const auto& [begin, kind] : kBegins)
+    if (text.starts_with(begin)) return kind;
+  return is_rle(text) ? std::optional(kRle) : std::nullopt;
+}
+
+}  // namespace
+
+Pattern parse_pattern_file(std::span<const std::byte> bytes, std::string_view what, std::string_view kinds) {
+  if (!bytes.empty() && bytes[0] == std::byte{0x89}) return pattern_of(decode_png(bytes, what), what);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  // Pictures of other kinds are told by their first bytes, or they would be called text with a wrong letter.
-  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {{"\xFF\xD8\xFF", "a JPEG"}, {"GIF8", "a GIF"},
-                                                                       {"RIFF", "a WebP"},         {"BM", "a BMP"},
-                                                                       {"II*", "a TIFF"},          {"MM", "a TIFF"}};
-  for (const auto& [start, kind] : kOthers)
-    if (text.starts_with(start))
-      fail("read pattern", fmt::format("{}, {}", what, kind), "a PNG or an ASCII pattern", "save the picture as PNG");
+  if (const std::optional<OtherKind> kind = kind_by_content(text))
+    fail("read pattern", fmt::format("{}, {}, which is not read here", what, kind->name), kinds, kind->hint);
   return parse_pattern(text, what);
 }
 
 Pattern read_pattern(const std::string& path) {
-  return parse_pattern_file(read_bytes(path, kMaxBytes), fmt::format("\"{}\"", path));
+  return parse_pattern_file(read_bytes(path, kMaxPatternBytes), fmt::format("\"{}\"", path));
 }
 
 namespace {

@@ -30,10 +30,14 @@ struct Pattern {
 // Errors give line and column. A text of dots alone has one channel.
 Pattern parse_pattern(std::string_view text, std::string_view what);
 // A colour counts as on from half its range. A picture that is black and white by that measure has one
-// channel.
-Pattern pattern_of(const Image& image);
-// PNG or text, told apart by the first bytes.
-Pattern parse_pattern_file(std::span<const std::byte> bytes, std::string_view what);
+// channel. One that is not black, but has nothing that counts as on, is refused.
+Pattern pattern_of(const Image& image, std::string_view what = "a picture");
+// PNG or text, told apart by the first bytes. `kinds`: what is read where the file is named, for the message about
+// files of other kinds.
+inline constexpr const char* kPatternKinds = "a PNG (.png) or an ASCII pattern (.txt)";
+inline constexpr std::size_t kMaxPatternBytes = 64 << 20;  // of a file
+Pattern parse_pattern_file(std::span<const std::byte> bytes, std::string_view what,
+                           std::string_view kinds = kPatternKinds);
 Pattern read_pattern(const std::string& path);
 
 // The reverse: 1 or 3 channels.

@@ -1,3 +1,4 @@
+// What all kinds of ranks share: gathering, broadcasting and comparing.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <utility>
 
-#include "base/files.hpp"
 #include "base/pattern.hpp"
 #include "base/text.hpp"
 #include "espalier/error.hpp"
@@ -14,9 +13,7 @@
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMaxBytes = 64 << 20;
 constexpr std::size_t kMaxRun = 1'000'000'000;  // far beyond any side, far below an overflow of sums
-constexpr int kLetters = 24;                    // A to X; a prefix p to y counts another 24 each
 
 class RleReader {
  public:
@@ -99,8 +96,6 @@ class RleReader {
         if (count_ > kMaxRun) refuse("a count of more than 1000000000", "a shorter run");
         continue;
       }
-      if (prefix_ && !(c >= 'A' && c < 'A' + kLetters))
-        refuse(fmt::format("'{}' before {}", prefix_, shown(c)), "a letter A to X after p to y");
       const std::size_t run = std::max<std::size_t>(1, count_);
       if (c == '!') {
         over_ = true;
@@ -109,35 +104,29 @@ class RleReader {
         column_ = 0;
       } else if (c == 'b' || c == '.') {
         column_ += run;
-      } else if (c == 'o') {
-        put(1, run);
-      } else if (c >= 'A' && c < 'A' + kLetters) {
-        const int state = c - 'A' + 1 + (prefix_ ? kLetters * (prefix_ - 'p' + 1) : 0);
-        if (state > 255) refuse(fmt::format("state {}", state), "at most 255");
-        put(static_cast<std::uint8_t>(state), run);
-      } else if (c >= 'p' && c <= 'y') {
-        prefix_ = c;
-        continue;  // the count belongs to the letter that follows
+      } else if (c == 'o' || c == 'A') {
+        put(run);
+      } else if ((c >= 'B' && c <= 'X') || (c >= 'p' && c <= 'y')) {  // p to y begin the states beyond X
+        refuse(fmt::format("{}, a state beyond 1", shown(c)), "cells that are off (b or .) or on (o or A)",
+               "the pattern belongs to a rule with more than two states, which cannot be run here");
       } else {
-        refuse(shown(c), "cells as b o . A to X, ends of rows as $, and ! at the end");
+        refuse(shown(c), "cells as b o . A, ends of rows as $, and ! at the end");
       }
       count_ = 0;
-      prefix_ = 0;
     }
   }
 
-  void put(std::uint8_t state, std::size_t run) {
+  void put(std::size_t run) {
     const auto width = static_cast<std::size_t>(pattern_.width);
     if (row_ >= static_cast<std::size_t>(pattern_.height) || column_ + run > width)
       refuse(fmt::format("a living cell at row {}, column {}", row_ + 1, column_ + run),
              fmt::format("{} rows of {} cells, as the header says", pattern_.height, pattern_.width));
-    std::fill_n(pattern_.cells.begin() + static_cast<std::ptrdiff_t>(row_ * width + column_), run, state);
+    std::fill_n(pattern_.cells.begin() + static_cast<std::ptrdiff_t>(row_ * width + column_), run, std::uint8_t{1});
     column_ += run;
   }
 
   std::string_view text_, what_, line_;
   std::size_t number_ = 0, count_ = 0, row_ = 0, column_ = 0;
-  char prefix_ = 0;
   bool over_ = false;
   RlePattern pattern_;
 };
@@ -146,8 +135,13 @@ class RleReader {
 
 RlePattern parse_rle(std::string_view text, std::string_view what) { return RleReader(text, what).read(); }
 
-RlePattern read_rle(const std::string& path) {
-  return parse_rle(read_text(path, kMaxBytes), fmt::format("\"{}\"", path));
+bool is_rle(std::string_view text) {
+  std::string_view line;
+  do {
+    if (text.empty()) return false;
+    line = trimmed(take_line(text));
+  } while (line.empty() || line.starts_with('#'));
+  return line.starts_with('x') && trimmed(line.substr(1)).starts_with('=');
 }
 
 }  // namespace espalier

@@ -13,16 +13,17 @@ namespace espalier {
 
 struct RlePattern {
   int height = 0, width = 0;        // at most kMaxPatternSide (base/pattern.hpp) each
-  std::vector<std::uint8_t> cells;  // [row][column]: the state of a cell; 0 and 1, or up to 255 in rules of many states
+  std::vector<std::uint8_t> cells;  // [row][column], 0 or 1
   std::string rule;                 // as in the file, e.g. "B3/S23"; empty if it names none
 
   bool operator==(const RlePattern&) const = default;
 };
 
 // Errors name `what` and the line. Size and rule come from the header line, which must be there; a living cell outside
-// the size, a letter that is not a state or a text without the closing ! is refused. Comments are skipped, but #r names
-// the rule where the header does not.
+// the size, a letter that is not a state, a state beyond 1 (there are rules of many) or a text without the closing ! is
+// refused. Comments are skipped, but #r names the rule where the header does not.
 RlePattern parse_rle(std::string_view text, std::string_view what);
-RlePattern read_rle(const std::string& path);
+// Whether the text begins as such a pattern does: comments, then a line "x = 3, ...".
+bool is_rle(std::string_view text);
 
 }  // namespace espalier

@@ -262,7 +262,8 @@ void add_tensor(SafetensorsFile& file, const std::string& name, DType type, std:
   if (!checked_size(shape, type, bytes) || bytes != values.size_bytes() || shape.size() > kMaxDimensions)
     fail("add tensor", fmt::format("{} values for \"{}\" of shape [{}]", values.size(), name, fmt::join(shape, ", ")),
          "as many values as the shape holds, in at most 16 dimensions");
-  if (name == kMetadataKey) fail("add tensor", fmt::format("the name \"{}\"", name), "another name: it is reserved");
+  if (name == kMetadataKey)
+    fail("add tensor", fmt::format("the name \"{}\"", name), "another name: this one is reserved");
   const std::span<const std::byte> raw = std::as_bytes(values);
   if (!file.tensors.try_emplace(name, StoredTensor{type, std::move(shape), {raw.begin(), raw.end()}}).second)
     fail("add tensor", fmt::format("\"{}\" twice", name), "a new name");

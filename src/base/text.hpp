@@ -30,6 +30,8 @@ std::size_t find_invalid_utf8(std::string_view text);
 
 // "1 step", "2 steps".
 std::string counted(std::uint64_t number, std::string_view what);
+// The same of a mean, to four digits: "1 bit", "2.5 bits".
+std::string averaged(double number, std::string_view what);
 
 // What was thrown, in words; "" for nothing.
 std::string text_of(const std::exception_ptr& error);

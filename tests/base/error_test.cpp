@@ -18,6 +18,14 @@ TEST(Error, BracesInTheWordsAreNotFormatCodes) {
   EXPECT_EQ(message_of<Error>([] { fail("op", "{}", "{0}", "{x}"); }), "[op] got {}, expected {0}; hint: {x}");
 }
 
+TEST(Text, OneOfAThingIsSingular) {
+  EXPECT_EQ(counted(1, "step"), "1 step");
+  EXPECT_EQ(counted(0, "step"), "0 steps");
+  EXPECT_EQ(averaged(1, "bit"), "1 bit");
+  EXPECT_EQ(averaged(1.000001, "bit"), "1 bit");
+  EXPECT_EQ(averaged(2.5, "bit"), "2.5 bits");
+}
+
 TEST(Error, NamesOutOfFilesCannotBreakTheLineOrTheTerminal) {
   EXPECT_EQ(message_of<Error>([] { fail("op", "a\nb\x1b[2J\t", "é 日本"); }),
             "[op] got a\\nb\\x1b[2J\\x09, expected é 日本");

@@ -7,6 +7,7 @@
 #include "base/files.hpp"
 #include "codecs.hpp"
 #include "espalier/error.hpp"
+#include "places.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -74,7 +75,7 @@ TEST(RuleTable, TextAndTableAreTheSame) {
 }
 
 TEST(RuleTable, BlanksAndCommentsDoNotCount) {
-  const std::string folder = std::string(ESPALIER_SOURCE_DIR) + "/tests/fuzz/corpus/rule/";
+  const std::string folder = test::source_dir() + "/tests/fuzz/corpus/rule/";
   const RuleTable conway = parse_life_rule("B3/S23");
   EXPECT_EQ(read_rule_table(folder + "table"), conway);
   EXPECT_EQ(read_rule_table(folder + "table-commented"), conway);

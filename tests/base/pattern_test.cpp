@@ -7,6 +7,7 @@
 #include "base/files.hpp"
 #include "codecs.hpp"
 #include "espalier/error.hpp"
+#include "places.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -36,7 +37,7 @@ TEST(Pattern, EveryColourLetterHasItsBits) {
 }
 
 TEST(Pattern, TheTargetsOfTheProjectAreRead) {
-  const std::string folder = std::string(ESPALIER_SOURCE_DIR) + "/data/targets/";
+  const std::string folder = test::source_dir() + "/data/targets/";
   const Pattern lizard = read_pattern(folder + "lizard-20.txt"), letter = read_pattern(folder + "letter-g-16.txt");
   EXPECT_EQ(std::tuple(lizard.height, lizard.width, lizard.channels), std::tuple(20, 20, 1));
   EXPECT_EQ(std::tuple(letter.height, letter.width, letter.channels), std::tuple(16, 16, 3));
@@ -65,13 +66,46 @@ TEST(Pattern, APictureIsCutAtHalf) {
   EXPECT_EQ(pattern_of(Image(3, 3, {200, 180, 130})).channels, 1);
 }
 
+TEST(Pattern, APictureWithNothingBrighterThanHalfIsRefusedUnlessItIsBlack) {
+  const TempFolder folder;
+  Image dim(4, 2);
+  dim.set(1, 2, {127, 90, 0});
+  write_png(folder / "dim.png", dim);
+  EXPECT_THAT(message_of<Error>([&] { read_pattern(folder / "dim.png"); }),
+              AllOf(HasSubstr("dim.png"), HasSubstr("brighter than half"), HasSubstr("the others black")));
+  EXPECT_THROW(pattern_of(Image(3, 3, {1, 1, 1})), Error);
+  EXPECT_EQ(pattern_of(Image(2, 2)).bits, std::vector<std::uint8_t>(4));
+  dim.set(0, 0, {0, 0, 128});
+  EXPECT_EQ(pattern_of(dim).channels, 3);
+}
+
+TEST(Pattern, FilesOfOtherKindsAreNamed) {
+  const TempFolder folder;
+  const auto message = [&](const char* name, std::string_view text) {
+    write_atomically(folder / name, text);
+    return message_of<Error>([&] { read_pattern(folder / name); });
+  };
+  const std::string glider = "#N Glider\nx = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n";
+  for (const char* name : {"glider.rle", "glider.txt"})
+    EXPECT_THAT(message(name, glider), AllOf(HasSubstr(name), HasSubstr("an RLE pattern, which is not read here"),
+                                             HasSubstr("a PNG (.png) or an ASCII pattern (.txt)")));
+  EXPECT_THAT(message("a.cells", ".O.\n..O\nOOO\n"), HasSubstr("'O' in"));
+  EXPECT_THAT(message("a.txt", "!Name: Glider\n.O.\n"), HasSubstr("a .cells pattern"));
+  EXPECT_THAT(message("a.npz", "PK\x03\x04"), HasSubstr("a NumPy file, which is not read here"));
+  EXPECT_THAT(message("a.npy", "\x93NUMPY"), HasSubstr("a NumPy file"));
+}
+
 TEST(Pattern, FilesAreToldApartByTheirContent) {
   const TempFolder folder;
   const Pattern p = parse_pattern("r.\n.b\n", "test");
-  write_png(folder / "picture.txt", image_of(p));
-  write_atomically(folder / "text.png", format_pattern(p));
-  EXPECT_EQ(read_pattern(folder / "picture.txt").bits, p.bits);
-  EXPECT_EQ(read_pattern(folder / "text.png").bits, p.bits);
+  for (const char* name : {"picture.txt", "picture.npz", "picture.rle"}) {
+    write_png(folder / name, image_of(p));
+    EXPECT_EQ(read_pattern(folder / name).bits, p.bits) << name;
+  }
+  for (const char* name : {"text.png", "text.cells", "text.npy"}) {
+    write_atomically(folder / name, format_pattern(p));
+    EXPECT_EQ(read_pattern(folder / name).bits, p.bits) << name;
+  }
 }
 
 TEST(Pattern, WindowsLineEndsAndMissingLastNewlineAreFine) {

@@ -10,6 +10,7 @@
 #include "base/pattern.hpp"
 #include "codecs.hpp"
 #include "espalier/error.hpp"
+#include "places.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -20,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 RlePattern stored(const std::string& name) {
-  return read_rle(std::string(ESPALIER_SOURCE_DIR) + "/tests/fuzz/corpus/rle/" + name);
+  return parse_rle(read_text(test::source_dir() + "/tests/fuzz/corpus/rle/" + name), name);
 }
 
 TEST(Rle, ReadsAGlider) {
@@ -39,11 +40,15 @@ TEST(Rle, ReadsGospersGun) {
   EXPECT_EQ(p.cells[8 * 36 + 13], 1);
 }
 
-TEST(Rle, ReadsRulesOfManyStates) {
-  const RlePattern p = stored("states");
+TEST(Rle, TheFirstOfManyStatesIsOnAndOthersAreRefused) {
+  const RlePattern p = parse_rle("x = 5, y = 2, rule = WireWorld\n.A2.A$2A.!", "test");
   EXPECT_EQ(p.rule, "WireWorld");
-  EXPECT_THAT(p.cells, ElementsAre(0, 1, 2, 3, 0, 1, 1, 0, 25, 0));
-  EXPECT_THAT(stored("all-states").cells, ElementsAre(24, 255, 25));
+  EXPECT_THAT(p.cells, ElementsAre(0, 1, 0, 0, 1, 1, 1, 0, 0, 0));
+  for (const char* name : {"states", "all-states", "state-too-high"})
+    EXPECT_THAT(message_of<Error>([&] { stored(name); }),
+                AllOf(HasSubstr("a state beyond 1"), HasSubstr(name), HasSubstr("line 2"), HasSubstr("o or A"),
+                      HasSubstr("cannot be run here")))
+        << name;
 }
 
 TEST(Rle, TheRuleComesFromTheHeaderOrFromItsOwnLine) {
@@ -67,9 +72,7 @@ TEST(Rle, WhatIsWrittenIsReadBack) {
     p.width = *rc::gen::inRange(1, 50);
     p.rule = *rc::gen::element<std::string>("", "B3/S23", "WireWorld");
     p.cells.resize(static_cast<std::size_t>(p.height * p.width));
-    const int states = *rc::gen::element(1, 2, 4, 256);
-    for (std::uint8_t& cell : p.cells)
-      cell = *rc::gen::arbitrary<bool>() ? static_cast<std::uint8_t>(*rc::gen::inRange(0, states)) : std::uint8_t{0};
+    for (std::uint8_t& cell : p.cells) cell = *rc::gen::arbitrary<bool>();
     RC_ASSERT(parse_rle(format_rle(p), "test") == p);
   }));
 }
@@ -84,8 +87,7 @@ TEST(Rle, ErrorsNameFileAndLine) {
   EXPECT_THAT(message("x = 2, y = 1\n2o$o!"), HasSubstr("row 2, column 1"));
   EXPECT_THAT(message("x = 2, y = 2\n2o$"), HasSubstr("no closing !"));
   EXPECT_THAT(message("x = 2, y = 2\n2z!"), HasSubstr("'z'"));
-  EXPECT_THAT(message("x = 2, y = 2\nyP!"), HasSubstr("state 256"));
-  EXPECT_THAT(message("x = 2, y = 2\npo!"), HasSubstr("'p' before 'o'"));
+  EXPECT_THAT(message("x = 2, y = 2\n2AB!"), AllOf(HasSubstr("'B', a state beyond 1"), HasSubstr("line 2")));
   EXPECT_THAT(message("x = 2, y = 2\n99999999999o!"), HasSubstr("count"));
 }
 
