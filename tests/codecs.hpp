@@ -85,19 +85,12 @@ inline void write_npz(const std::string& path, const std::map<std::string, Numpy
 // --- Patterns and rules.
 
 inline std::string format_rle(const RlePattern& p) {
-  const bool two_states = std::ranges::all_of(p.cells, [](std::uint8_t state) { return state < 2; });
-  const auto tag_of = [&](std::uint8_t state) -> std::string {
-    if (two_states) return state ? "o" : "b";
-    if (state == 0) return ".";
-    const std::string tag(1, static_cast<char>('A' + (state - 1) % 24));
-    return state <= 24 ? tag : static_cast<char>('p' + (state - 1) / 24 - 1) + tag;
-  };
   std::string text = fmt::format("x = {}, y = {}{}\n", p.width, p.height, p.rule.empty() ? "" : ", rule = " + p.rule);
   for (std::size_t at = 0; at < p.cells.size(); ++at) {
     if (at && at % static_cast<std::size_t>(p.width) == 0) text += "$\n";
     std::size_t run = 1;
     while ((at + 1) % static_cast<std::size_t>(p.width) && p.cells[at + 1] == p.cells[at]) ++at, ++run;
-    text += (run > 1 ? std::to_string(run) : "") + tag_of(p.cells[at]);
+    text += (run > 1 ? std::to_string(run) : "") + (p.cells[at] ? "o" : "b");
   }
   return text + "!\n";
 }

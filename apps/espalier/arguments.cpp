@@ -19,11 +19,16 @@ std::vector<long> numbers(const std::string& option, const std::string& text, ch
     const std::string part = text.substr(at, end - at);
     char* stop = nullptr;
     list.push_back(std::strtol(part.c_str(), &stop, 10));
-    if (part.empty() || *stop || list.back() < 0)
+    if (part.empty() || *stop)
       throw UsageError(option, fmt::format("got \"{}\", expected whole numbers separated by '{}'", text, separator));
     at = end + 1;
   }
   return list;
+}
+
+void refuse_given(const std::set<std::string>& given, const std::vector<std::string>& options, const std::string& why) {
+  for (const std::string& option : options)
+    if (given.contains(option)) throw UsageError("--" + option, why);
 }
 
 BoardSize parse_board_size(const std::string& option, const std::string& text, int most) {

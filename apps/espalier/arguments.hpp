@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,11 @@ namespace espalier::app {
 inline constexpr int kMaxSide = 4096;         // of boards that are looked at
 inline constexpr int kMaxUnseen = 1'000'000;  // of boards that are only counted
 
-// "1,2,3"; a UsageError for anything that is not a whole number.
+// "1,2,3"; a UsageError for anything that is not a whole number. The range is the caller's to check.
 std::vector<long> numbers(const std::string& option, const std::string& text, char separator);
+
+// Options that were given though nothing looks at them: a UsageError for the first, which says why or when one does.
+void refuse_given(const std::set<std::string>& given, const std::vector<std::string>& options, const std::string& why);
 
 struct BoardSize {
   int height, width;

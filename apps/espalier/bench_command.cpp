@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "arguments.hpp"
 #include "bench/bench.hpp"
 #include "bench/signature.hpp"
 #include "commands.hpp"
@@ -93,21 +94,46 @@ Json to_json(const BenchReport& report) {
 int run_signature(const BenchFlags& f) {
   const ThreadPool pool(f.options.threads.empty() ? 0 : f.options.threads.back());
   Json cases = Json::object();
-  const std::string all = signature(pool, [&](const std::string& name, const std::string& hash) {
+  const SignatureWatcher print = [&](const std::string& name, const std::string& hash) {
     f.json ? void(cases[name] = hash) : fmt::print("{:<38} {}\n", name, hash);
-  });
+  };
+  const std::string all = signature(pool, print, f.options.filter);
+  if (!f.options.filter.empty()) {  // one hash over some would be taken for that over all
+    if (f.json) print_json({{"cases", cases}});
+    return kDone;
+  }
   f.json ? print_json({{"cases", cases}, {"signature", all}}) : fmt::print("{}\n", all);
   return kDone;
 }
 
-int run(const BenchFlags& f) {
-  if (f.list) {
+int list_cases(const BenchFlags& f) {
+  if (f.json) {
+    Json cases = Json::array();
+    for (const BenchCase* c : select_cases(f.options.filter))
+      cases.push_back({{"case", c->name}, {"unit", c->unit}, {"flops", c->flops}, {"bytes", c->bytes}});
+    print_json({{"cases", cases}});
+  } else {
     const auto counted = [](double amount, const char* unit) { return amount > 0 ? scaled(amount) + unit : "-"; };
     fmt::print("{:<33} {:<14} {:>14} {:>10}\n", "case", "unit", "flops of a run", "bytes");
     for (const BenchCase* c : select_cases(f.options.filter))
       fmt::print("{:<33} {:<14} {:>14} {:>10}\n", c->name, c->unit, counted(c->flops, ""), counted(c->bytes, "B"));
-    return kDone;
   }
+  return kDone;
+}
+
+// What lists, hashes or compares ranks instead of measuring takes few of the other options.
+void refuse_without_effect(const BenchFlags& f, const std::set<std::string>& given) {
+  if (f.list + f.signature + f.comm > 1)
+    throw UsageError(f.list ? "--list" : "--signature", fmt::format("got {}, too, expected one of them",
+                                                                    f.list && f.signature ? "--signature" : "--comm"));
+  const auto instead = [](const char* what) { return fmt::format("got {}, expected speeds to be measured", what); };
+  if (f.list) refuse_given(given, {"threads", "repeat", "seconds"}, instead("--list"));
+  if (f.signature) refuse_given(given, {"repeat", "seconds"}, instead("--signature"));
+  if (f.comm) refuse_given(given, {"threads", "filter", "repeat"}, instead("--comm"));
+}
+
+int run(const BenchFlags& f) {
+  if (f.list) return list_cases(f);
   if (f.comm) return comm_bench(f.options.seconds, f.json);
   if (program_ranks() && !program_ranks()->first()) return kDone;
   if (f.signature) return run_signature(f);
@@ -132,15 +158,18 @@ Command bench_command() {
   o.add("threads", f->threads, "thread counts to compare (default 1,2,4,... all cores)").metavar("1,2");
   o.add("filter", f->options.filter, "only cases whose name contains this").metavar("NAME");
   o.add("repeat", f->options.repeat, "samples of each case and thread count", 1, 100'000);
-  o.add("seconds", f->options.seconds, "take no more samples of a case after this many seconds", 0, 86400);
+  o.add("seconds", f->options.seconds, "take no more samples of a case after this many seconds, once there are three",
+        0, 86400);
   o.add("list", f->list, "list the cases");
-  o.add("signature", f->signature, "hash what small fixed cases compute: one line per case, then one hash of all");
+  o.add("signature", f->signature,
+        "hash what small fixed cases compute: one line per case, then, without a filter, one hash of all");
   o.add("comm", f->comm, "under mpirun: what it costs ranks to exchange bytes, and how much of a step they save");
   add_rank_timeout(o, f->rank_timeout);
   add_json(o, f->json);
   o.add("quiet", f->quiet, "do not name the cases as they run");
   command.over_ranks = true;
-  return std::move(command).with(f, [](BenchFlags& f) {
+  return std::move(command).with(f, [given = command.given](BenchFlags& f) {
+    refuse_without_effect(f, *given);
     if (program_ranks()) program_ranks()->set_patience(f.rank_timeout);
     f.options.threads = parse_threads(f.threads);
     return run(f);

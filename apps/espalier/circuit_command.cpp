@@ -87,11 +87,11 @@ void print_list(const char* title, const std::vector<std::string>& items) {
   fmt::print("{}\n", items.empty() ? " none" : "");
 }
 
-void print_text(const Options& options, const Counted& counted) {
-  const auto& [as, raw, small, report, proof, across, later, seconds] = counted;
+void print_text(const Options& options, const Counted& circuit) {
+  const auto& [as, raw, small, report, proof, across, later, seconds] = circuit;
   const NetlistCounts before = count_netlist(raw), after = count_netlist(small);
-  fmt::print("{}: {} gates {}, {} active, {} simplified\n\n", options.path, before.gates(), as, before.active,
-             after.gates());
+  fmt::print("{}: {} {}, {} active, {} simplified\n\n", options.path, counted(before.gates(), "gate"), as,
+             before.active, after.gates());
   fmt::print("{:<18} {:>8} {:>8} {:>6}\n", "pass", "gates", "active", "depth");
   for (const SimplifyStep& step : report.steps)
     fmt::print("{:<18} {:>8} {:>8} {:>6}\n", step.pass, step.gates, step.active, step.depth);
@@ -113,8 +113,8 @@ void print_text(const Options& options, const Counted& counted) {
     fmt::print("abc: {} runs, {} kept, {} failed\n", report.abc.runs, report.abc.kept, report.abc.failed);
   fmt::print("simplified against the circuit {}: {}\n", as, describe(proof, raw));
   const auto print_channels = [&](const char* when, const ChannelReport& r) {
-    fmt::print("{}: {} channels -> {}, {} gates -> {}; {}; {}\n", when, small.outputs.size(), r.kept.size(),
-               after.gates(), count_netlist(r.cell).gates(), describe(r), r.proof);
+    fmt::print("{}: {} -> {}, {} -> {}; {}; {}\n", when, counted(small.outputs.size(), "channel"), r.kept.size(),
+               counted(after.gates(), "gate"), count_netlist(r.cell).gates(), describe(r), r.proof);
   };
   if (across) print_channels("across steps", *across);
   if (later) print_channels("from the second step on", *later);
@@ -136,8 +136,8 @@ void print_as_json(const Options& options, const Counted& counted) {
     outputs.push_back({{"name", output.name}, {"from", output_kind(small, output)}});
   Json j = {{"file", options.path},
             {"as", as},
-            {"raw", counts_json(raw)},
-            {"simplified", counts_json(small)},
+            {"raw", counts_json(count_netlist(raw))},
+            {"simplified", counts_json(count_netlist(small))},
             {"passes", report.steps},
             {"used_inputs", used_inputs(small)},
             {"outputs", outputs},
@@ -149,7 +149,7 @@ void print_as_json(const Options& options, const Counted& counted) {
     return Json{{"channels", r.kept.size()}, {"kept", r.kept},
                 {"unneeded", r.unneeded},    {"constant", r.constant},
                 {"equal", r.equal},          {"opposite", r.opposite},
-                {"proof", r.proof},          {"circuit", counts_json(r.cell)}};
+                {"proof", r.proof},          {"circuit", counts_json(count_netlist(r.cell))}};
   };
   if (across) j["across_steps"] = channels_json(*across);
   if (later) j["from_second_step"] = channels_json(*later);
@@ -167,12 +167,12 @@ Command circuit_command() {
   command.arguments = {{"model", &f->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"}};
   command.options.append(fields_of(f->simplify));
   command.options.add("from-start", f->from_start,
-                      "across steps, use what holds on every board that the task's start alone leads to");
-  command.options.add("lut", f->lut, "also count ANDs, and lookup tables of this many inputs; 0 = do not", 0, 6);
+                      "across steps, use what holds on every board reached from the task's start alone");
+  command.options.add("lut", f->lut, "also count ANDs, and lookup tables of this many inputs; 0 = neither", 0, 6);
   add_threads(command.options, f->threads);
   add_json(command.options, f->json);
   command.footer =
-      "Exit code 0: simplified and proved, 1: an error, 3: no proof within a minute and 2 ms a gate.\n"
+      "Exit code 0: simplified and proved, 1: an error, 3: no proof within a minute plus 2 ms a gate.\n"
       "Example: espalier circuit runs/life-1 --lut 6";
   return std::move(command).with(f, [](Options& f) {
     const LoadedCircuit loaded = load_circuit(f.path);

@@ -107,8 +107,8 @@ int comm_bench(double seconds, bool json) {
   const int cores = ThreadPool::usable_cores();
   if (cores < ranks->size())
     note(
-        "rank 0 may use {} of the {} cores that its threads would need, so they lose against the ranks; mpirun "
-        "--bind-to none lets it use all that there are\n",
+        "rank 0 may use {} of the {} cores that its threads would need, so they lose to the ranks; mpirun "
+        "--bind-to none lets it use all cores\n",
         cores, ranks->size());
   Json result = {{"ranks", ranks->size()}, {"cores", cores}, {"gather", Json::array()}, {"steps", Json::array()}};
   if (!json) fmt::print("{:>14} {:>12} {:>12} {:>14}\n", "bytes per rank", "best", "median", "received");

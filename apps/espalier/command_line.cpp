@@ -5,8 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <system_error>
 
 #include "espalier/error.hpp"
 #include "output.hpp"
@@ -84,14 +87,29 @@ void add_option(CLI::App& app, const Field& field, const std::shared_ptr<std::se
       ->default_str(field.text());
 }
 
-void refuse_extra(const Command& command, const std::string& word) {
+std::vector<std::string> option_names(const Command& command) {
+  std::vector<std::string> names;
+  for (const Field& field : command.options.list()) {
+    names.push_back("--" + field.name());
+    for (const std::string& alias : field.aliases()) names.push_back((alias.size() == 1 ? "-" : "--") + alias);
+  }
+  return names;
+}
+bool has_option(const Command& command, const std::string& option) {
+  const std::vector<std::string> names = option_names(command);
+  if (std::ranges::find(names, option) != names.end()) return true;
+  return std::ranges::any_of(command.options.list(), [&](const Field& field) {
+    return field.kind() == Field::Kind::kFlag && option == "--no-" + field.name();
+  });
+}
+
+// `outer`: the command that this one belongs to, or null.
+void refuse_extra(const Command& command, const Command* outer, const std::string& word) {
   if (word.size() > 1 && word[0] == '-') {
-    std::vector<std::string> names;
-    for (const Field& field : command.options.list()) {
-      names.push_back("--" + field.name());
-      for (const std::string& alias : field.aliases()) names.push_back("--" + alias);
-    }
+    const std::vector<std::string> names = option_names(command);
     const std::string given = word.substr(0, word.find('='));
+    if (outer && has_option(*outer, given))
+      throw UsageError(given, fmt::format("it goes with \"{}\" alone, without \"{}\"", outer->name, command.name));
     const std::string nearest = nearest_word(given, names);
     throw UsageError(given,
                      nearest.empty() ? "no such option" : fmt::format("no such option; did you mean {}?", nearest));
@@ -102,10 +120,30 @@ void refuse_extra(const Command& command, const std::string& word) {
   const std::string nearest = nearest_word(word, names);
   const std::string got = fmt::format("got \"{}\", expected ", word);
   if (names.empty()) throw UsageError(command.name, got + "nothing more");
-  throw UsageError(command.name, got + (nearest.empty() ? "a command" : "a command; did you mean " + nearest + "?"));
+  throw UsageError(outer ? command.name : "command",
+                   got + "a " + command.what_it_takes + (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
-void build(CLI::App& app, const Command& command, int& exit_code) {
+using Levels = std::map<const CLI::App*, const Command*>;
+
+// Words and options before the name of an inner command would have no effect.
+void refuse_before(const CLI::App& inner, const Levels& levels) {
+  const CLI::App* outer = inner.get_parent();
+  if (!outer) return;
+  refuse_before(*outer, levels);
+  const Command& command = *levels.at(outer);
+  const std::vector<std::string> extra = outer->remaining();
+  if (!extra.empty() && !extra.front().starts_with('-'))
+    refuse_extra(command, outer->get_parent() ? levels.at(outer->get_parent()) : nullptr, extra.front());
+  if (extra.empty() && command.given->empty()) return;
+  const std::string option =
+      extra.empty() ? "--" + *command.given->begin() : extra.front().substr(0, extra.front().find('='));
+  if (!has_option(*levels.at(&inner), option)) refuse_extra(*levels.at(&inner), &command, option);
+  throw UsageError(option, fmt::format("it stands before \"{}\"; options go after it", inner.get_name()));
+}
+
+void build(CLI::App& app, const Command& command, Levels& levels, int& exit_code) {
+  levels[&app] = &command;
   app.footer(command.footer);
   for (const Argument& argument : command.arguments) {
     CLI::Option* option = app.add_option(argument.name, *argument.value, argument.help);
@@ -114,17 +152,22 @@ void build(CLI::App& app, const Command& command, int& exit_code) {
   for (const Field& field : command.options.list()) add_option(app, field, command.given);
   for (const Command& inner : command.commands) {
     CLI::App* sub = app.add_subcommand(inner.name, inner.summary);
-    sub->group(command.what_commands_are);
-    build(*sub, inner, exit_code);
+    std::string group = command.what_it_takes + "s";
+    group[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(group[0])));
+    sub->group(group);
+    build(*sub, inner, levels, exit_code);
   }
   app.require_subcommand(0, 1);
   app.allow_extras();  // set last, because commands inherit it: what is left over is named by refuse_extra
-  app.callback([&app, &command, &exit_code] {
+  app.callback([&app, &command, &levels, &exit_code] {
     if (!app.get_subcommands().empty()) return;
-    // The library hands back what it did not know in reverse order.
-    std::vector<std::string> extra = app.remaining();
-    if (!extra.empty()) refuse_extra(command, extra.front());
-    if (!command.run) throw UsageError(command.name, "got no command, expected one; --help lists them");
+    refuse_before(app, levels);
+    const std::vector<std::string> extra = app.remaining();
+    const Command* outer = app.get_parent() ? levels.at(app.get_parent()) : nullptr;
+    if (!extra.empty()) refuse_extra(command, outer, extra.front());
+    if (!command.run)
+      throw UsageError(outer ? command.name : "command",
+                       fmt::format("got no {}, expected one; --help lists them", command.what_it_takes));
     if (program_ranks() && !program_ranks()->first() && !command.over_ranks) return;  // rank 0 alone does it
     shared_work = command.over_ranks;
     exit_code = command.run();
@@ -137,12 +180,13 @@ int run_command_line(const Command& program, const std::string& version, int arg
   CLI::App app(program.summary, program.name);
   app.set_version_flag("--version", version);
   int exit_code = kDone;
+  Levels levels;
   try {
-    build(app, program, exit_code);
+    build(app, program, levels, exit_code);
     app.parse(argc, argv);
     return exit_code;
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
+    std::fputs(app.help().c_str(), stdout);  // never throws; run_program looks at what became of it
     return kDone;
   } catch (const CLI::Success& e) {
     return app.exit(e);  // --version
@@ -154,6 +198,9 @@ int run_command_line(const Command& program, const std::string& version, int arg
     return complain("out of memory", kFailed);
   } catch (const std::filesystem::filesystem_error& e) {  // a path that the library did not look at with care
     return complain(fmt::format("\"{}\": {}", e.path1().string(), e.code().message()), kFailed);
+  } catch (const std::system_error& e) {
+    // A reader of our output that has seen enough, such as head, needs no word.
+    return e.code() == std::errc::broken_pipe ? kFailed : complain(e.what(), kFailed);
   } catch (const std::exception& e) {  // espalier::Error and what the system throws
     return complain(e.what(), kFailed);
   }

@@ -36,7 +36,7 @@ struct Command {
   std::function<int()> run = {};  // empty: one of the commands below must be named
   bool over_ranks = false;        // run on all ranks; otherwise rank 0 works alone
   std::vector<Command> commands = {};
-  std::string what_commands_are = "Commands";
+  std::string what_it_takes = "command";  // what the commands below are called
   // For a word that names none of the commands: throws an Error that says so.
   std::function<void(const std::string& word)> unknown = {};
   std::shared_ptr<void> keeps = {};  // what options and arguments point into

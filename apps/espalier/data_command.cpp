@@ -30,12 +30,12 @@ Command data_command() {
   const auto f = std::make_shared<DataFlags>();
   Command simplify{"simplify", "expressions before and after one pass, one pair of graphs per line"};
   Fields& o = simplify.options;
-  o.add("count", f->count, "how many, no two alike", 1, 1e7);
+  o.add("count", f->count, "how many expressions, no two alike", 1, 1e7);
   o.add("depth", f->options.depth, "depth of the deepest expression", 1, 12);
-  o.add("max-number", f->options.max_number, "numbers are 0 to this one", 1, 99).alias("most-number");
+  o.add("max-number", f->options.max_number, "numbers are 0 to this", 1, 99).alias("most-number");
   o.add("share", f->options.share, "one node for equal subexpressions");
   o.add("seed", f->seed, "seed", 0, 1.8446744073709552e19);
-  o.add("out", f->out, "the file; standard output without it").alias("o").metavar("FILE.jsonl");
+  o.add("out", f->out, "where to write (default: standard output)").alias("o").metavar("FILE.jsonl");
   Command command{"data", "write the examples of a task to a file"};
   command.commands.push_back(std::move(simplify).with(f, write_simplify));
   return command;

@@ -57,8 +57,7 @@ int compare_soft_and_hard(const EvalFlags& f) {
   check_output("--svg", f.svg, {f.model});
   const auto model = load_lattice_model(f.model);
   if (model->is_refined())
-    note("{}: the circuit that a search has found has no soft gates; these are the weights that it was made from\n",
-         f.model);
+    note("{}: a circuit found by search has no soft gates; these are the weights that it was made from\n", f.model);
   const std::vector<DivergenceRow> rows = divergence(*model, f.boards, ThreadPool(f.threads));
   if (!f.svg.empty())
     write_output(f.svg, divergence_picture(rows, fmt::format("{}: soft against hard", model->learned())));
@@ -74,13 +73,16 @@ int compare_soft_and_hard(const EvalFlags& f) {
   return kDone;
 }
 
-int evaluate(const EvalFlags& f) {
+int evaluate(const EvalFlags& f, const std::set<std::string>& given) {
   const double start = seconds_now();
   const LoadedModel loaded = load_model(f.model);
   if (program_ranks()) check_same_model(*program_ranks(), *loaded.model);
-  if (const auto* table = dynamic_cast<const TableModel*>(loaded.model.get()))
+  if (const auto* table = dynamic_cast<const TableModel*>(loaded.model.get())) {
+    refuse_given(given, {"seed", "reset-steps"}, "got a table model, expected an automaton, which has trials");
     return program_ranks() && !program_ranks()->first() ? kDone : evaluate_table(f, *table);
-  if (!f.csv.empty()) throw UsageError("eval", fmt::format("got {}, expected rows only for a table model", f.csv));
+  }
+  if (!f.csv.empty())
+    throw UsageError("eval", fmt::format("got {}, expected no rows: only a table model takes them", f.csv));
   const auto model = load_lattice_model(f.model);
   ThreadPool pool(f.threads);
   pool.join(program_ranks());
@@ -119,16 +121,19 @@ Command eval_command() {
   command.options.add("reset-steps", f->trials.reset_steps, "steps of the trial with a reset at every step", 1, 1e7);
   command.options.add("divergence", f->divergence, "soft against hard, step by step, instead of the trials");
   command.options.add("boards", f->boards, "with --divergence: how many validation boards", 1, 1e6);
-  command.options.add("svg", f->svg, "with --divergence: draw it, too").metavar("FILE");
+  command.options.add("svg", f->svg, "with --divergence: also draw it").metavar("FILE");
   add_threads(command.options, f->threads);
   add_rank_timeout(command.options, f->rank_timeout);
   add_json(command.options, f->json);
   command.options.add("require-solved", f->require_solved, "exit with 3 when the validation is not exact");
   command.over_ranks = true;
-  return std::move(command).with(f, [](EvalFlags& f) {
+  return std::move(command).with(f, [given = command.given](EvalFlags& f) {
     if (program_ranks()) program_ranks()->set_patience(f.rank_timeout);
-    if (!f.divergence && !f.svg.empty()) throw UsageError("--svg", "got no --divergence, expected both");
-    if (!f.divergence) return evaluate(f);
+    if (!f.divergence) refuse_given(*given, {"svg", "boards"}, "got no --divergence, expected both");
+    if (!f.divergence) return evaluate(f, *given);
+    refuse_given(*given, {"seed", "reset-steps", "require-solved"},
+                 "got --divergence, which runs no trials, expected only one of the two");
+    if (!f.csv.empty()) throw UsageError("--divergence", fmt::format("got {}, expected no rows", f.csv));
     return program_ranks() && !program_ranks()->first() ? kDone : compare_soft_and_hard(f);
   });
 }

@@ -41,13 +41,28 @@ std::string one_text(const std::vector<ExportedFile>& files, CircuitFormat forma
   return files.back().content + main.substr(main.find('\n') + 1);
 }
 
+void refuse_without_effect(Options& o, const std::set<std::string>& given) {
+  std::vector<std::string> simplifying;
+  const Fields fields = fields_of(o.cell.simplify);
+  for (const Field& field : fields.list()) simplifying.push_back(field.name());
+  if (o.across_steps && o.raw) throw UsageError("--across-steps", "got --raw, too, expected one of them");
+  if (!o.board.empty()) {
+    const std::string why = "got --board, expected a cell: a board is written as it is proved";
+    refuse_given(given, {"raw", "across-steps", "name"}, why);
+    refuse_given(given, simplifying, why);
+    return;
+  }
+  refuse_given(given, {"steps"}, "got no --board, expected both");
+  if (!o.across_steps) refuse_given(given, {"from-start"}, "got no --board or --across-steps, expected one of them");
+  if (o.raw) refuse_given(given, simplifying, "got --raw, which keeps every gate, expected one of them");
+}
+
 int run(const Options& o) {
   const bool alone = o.output == "-" || is_stream(o.output);
   check_output("-o", o.output, {o.path});
   if (!o.board.empty()) return write_board(o);
   const LoadedCircuit loaded = load_circuit(o.path);
   if (o.across_steps && !loaded.model) throw UsageError("--across-steps", "got a netlist, expected a model");
-  if (o.across_steps && o.raw) throw UsageError("--across-steps", "got --raw, too, expected one of them");
   const ProvedCircuit circuit = prove_circuit(loaded, o.cell);
   ExportOptions options = loaded.model ? export_options(*loaded.model, circuit) : ExportOptions{};
   options.format = circuit_format(o.format);
@@ -66,10 +81,11 @@ int run(const Options& o) {
       summary += fmt::format("{}  {} bytes\n", file.path, file.content.size());
     }
   }
-  const Netlist& n = circuit.netlist();
-  summary += fmt::format("{} gates, depth {}; {}\n", count_netlist(n).gates(), count_netlist(n).depth, circuit.proof());
+  const NetlistCounts& counts = circuit.counts();
+  summary += fmt::format("{} gates, depth {}; {}\n", counts.gates(), counts.depth, circuit.proof());
   if (o.json)
-    print_json({{"files", written}, {"format", o.format}, {"proof", circuit.proof()}, {"circuit", counts_json(n)}});
+    print_json(
+        {{"files", written}, {"format", o.format}, {"proof", circuit.proof()}, {"circuit", counts_json(counts)}});
   else if (alone)
     note("{}", summary);
   else
@@ -88,21 +104,22 @@ Command export_command() {
       "the format; c writes a header beside the source, verilog a testbench (not with -o -)",
       {kCircuitFormatNames.begin(), kCircuitFormatNames.end()});
   command.options.add("output", f->output, "where to write; - is standard output").alias("o").metavar("FILE");
-  command.options.add("name", f->name, "name of module and functions (default: the task, or what was learned)");
-  command.options.add("raw", f->raw, "every gate as trained, or as the file has it");
+  command.options.add("name", f->name, "name of the module and functions (default: the task, or what was learned)");
+  command.options.add("raw", f->raw, "keep every gate as trained, or as in the file");
   command.options.append(fields_of(f->cell.simplify));
-  command.options.add("across-steps", f->across_steps, "only the channels that a visible one ever depends on");
+  command.options.add("across-steps", f->across_steps, "keep only the channels that a visible one ever depends on");
   command.options.add("board", f->board, "aiger: a whole board with latches, its target as the property")
       .metavar("N|HxW");
-  command.options.add("steps", f->steps, "--board: after how many steps (default: as trained)", 0, 1e6);
+  command.options.add("steps", f->steps, "--board: after how many steps (default: as trained)", 1, 1e6);
   command.options.add("from-start", f->cell.from_start,
                       "--board, --across-steps: from the task's start alone, not from every start");
   add_json(command.options, f->json);
   command.footer = "Example: espalier export runs/life-1 --to verilog -o life.v";
-  return std::move(command).with(f, [](Options& f) {
+  return std::move(command).with(f, [given = command.given](Options& f) {
     if (f.format.empty()) throw UsageError("--to", "got no format, expected one");
     if (f.output.empty()) throw UsageError("-o", "got no file, expected where to write");
     if (f.output == "-" && f.json) throw UsageError("--json", "got -o - too, expected one thing on standard output");
+    refuse_without_effect(f, *given);
     f.cell.form = f.raw ? CellForm::kAsTrained : f.across_steps ? CellForm::kAcrossSteps : CellForm::kSimplified;
     return run(f);
   });

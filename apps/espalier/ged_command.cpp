@@ -1,5 +1,6 @@
 // espalier ged A B: the edit distance of two graphs, or of many pairs of graphs from folders or a list.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -90,6 +91,10 @@ Names pairs_of(const GedFlags& f) {
   Names names;
   if (!f.pairs.empty()) {
     const CsvTable table = parse_csv(read_text(f.pairs), f.pairs);
+    for (const char* name : {"first", "second"})
+      if (std::ranges::find(table.header, name) == table.header.end())
+        fail("ged", fmt::format("no column \"{}\" in {}", name, f.pairs), "the columns first and second",
+             fmt::format("the file has {}", fmt::join(table.header, ", ")));
     const std::size_t first = table.column("first"), second = table.column("second");
     const fs::path folder = fs::path(f.pairs).parent_path();
     for (const auto& row : table.rows)
@@ -165,9 +170,9 @@ int ged(const GedFlags& f) {
 
 Command ged_command() {
   const auto f = std::make_shared<GedFlags>();
-  Command command{"ged", "the edit distance of two graphs (JSON or GXL files), or of many pairs as CSV"};
+  Command command{"ged", "compute the edit distance of two graphs (JSON or GXL files), or of many pairs as CSV"};
   command.arguments = {{"first", &f->first, "a graph, or a folder of graphs", false},
-                       {"second", &f->second, "another; one folder: all pairs within it", false}};
+                       {"second", &f->second, "another; with one folder alone, all pairs within it", false}};
   command.options.add("pairs", f->pairs, "pairs from a CSV file with the columns first and second").metavar("FILE");
   command.options
       .add("exact-budget", f->budget, "search nodes per pair for the exact search; 0 = bounds only", 0,

@@ -10,6 +10,7 @@
 
 #include "base/files.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "espalier/error.hpp"
 #include "espalier/model.hpp"
@@ -51,11 +52,11 @@ void print_tensors(const SafetensorsFile& file) {
     if (fresh) lines.push_back({shape, {}});
     lines[at->second].second.push_back(name);
   }
-  fmt::print("{} tensors:\n", names.size());
+  fmt::print("{}:\n", counted(names.size(), "tensor"));
   for (const auto& [shape, members] : lines)
     fmt::print("  {:<40} {}\n",
                members.size() == 1 ? members.front() : fmt::format("{} .. {}", members.front(), members.back()), shape);
-  fmt::print("{} values in all\n", values);
+  fmt::print("{} in all\n", counted(values, "value"));
 }
 
 // "NAME:" and below it all entries, as many in a line as fit.

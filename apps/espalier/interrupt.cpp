@@ -24,7 +24,7 @@ void on_signal(int signal) {
   const int error = errno;
   flag.raise();  // first: whoever should read the rest may have stopped reading
   // Work stops where it can be taken up again, which may take a moment. (A signal handler may write, not print.)
-  constexpr char kText[] = "\nstopping as soon as everything is saved; once more stops at once\n";
+  constexpr char kText[] = "\nstopping as soon as everything is saved; interrupt again to stop at once\n";
   pollfd screen{STDERR_FILENO, POLLOUT, 0};
   // With SIGTERM mpirun also ends what has failed, which has been told of by then.
   const bool told = signal == SIGTERM && program_ranks();

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
@@ -28,7 +29,8 @@ int run_program(int argc, char** argv) {
                       bench_command(),   rewrite_command(), predict_command(), ged_command(),    data_command()};
   const int exit_code = run_command_line(program, "espalier " ESPALIER_VERSION, argc, argv);
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    std::fputs("espalier: standard output cannot be written\n", stderr);
+    if (errno != EPIPE)  // as in run_command_line
+      std::fputs("espalier: standard output cannot be written\n", stderr);
     return exit_code ? exit_code : kFailed;
   }
   return exit_code;

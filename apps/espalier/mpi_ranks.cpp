@@ -375,8 +375,7 @@ std::unique_ptr<ProgramRanks> join_ranks() {
 }
 
 const char* hint_for_lone_ranks() {
-  return "srun --mpi=pmix, or mpirun, makes ranks; unset SLURM_STEP_NUM_TASKS and PMI_SIZE for programs that have "
-         "nothing to do with each other";
+  return "start ranks with srun --mpi=pmix or mpirun; for unrelated programs unset SLURM_STEP_NUM_TASKS and PMI_SIZE";
 }
 
 }  // namespace espalier::app

@@ -61,8 +61,7 @@ void write_output(const std::string& path, const std::string& text) {
     write_atomically(path, std::string_view(text));
 }
 
-Json counts_json(const Netlist& netlist) {
-  const NetlistCounts counts = count_netlist(netlist);
+Json counts_json(const NetlistCounts& counts) {
   Json histogram = Json::object();
   for (std::size_t g = 0; g < kGates; ++g)
     if (counts.histogram[g]) histogram[std::string(kGateNames[g])] = counts.histogram[g];
@@ -94,7 +93,7 @@ void check_output(const std::string& option, const std::string& path, std::initi
   if (is_stream(path)) return;
   if (!fs::is_directory(folder, ignored)) refuse("whose folder does not exist");
   if (fs::is_directory(path, ignored)) refuse("which is a folder");
-  if (::access(folder.c_str(), W_OK) != 0) refuse("in a folder that may not be written to");
+  if (::access(folder.c_str(), W_OK) != 0) refuse("in a folder that cannot be written to");
   for (const std::string& input : inputs) {
     if (input.empty()) continue;
     const std::string file = file_in(input, "model.safetensors");

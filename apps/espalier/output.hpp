@@ -11,7 +11,7 @@
 
 namespace espalier {
 struct AbcReport;
-struct Netlist;
+struct NetlistCounts;
 }  // namespace espalier
 
 namespace espalier::app {
@@ -34,7 +34,7 @@ void note(fmt::format_string<Args...> format, Args&&... args) {
 void write_output(const std::string& path, const std::string& text);
 
 // Counts of a circuit: inputs, outputs, gates, constants (which are not gates), active, depth, by type.
-Json counts_json(const Netlist& netlist);
+Json counts_json(const NetlistCounts& counts);
 // What ABC was asked for and did not do is told, and no success.
 int abc_exit_code(const AbcReport& report);
 

@@ -43,7 +43,7 @@ std::optional<int> number_from(std::initializer_list<const char*> names) {
 // Started as one of several and alone all the same, each would do all of the work and write to the same folder.
 void refuse_lone_ranks() {
   const int started = number_from({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}).value_or(1);
-  if (started > 1) fail("ranks", fmt::format("a start as one of {}", started), "a start alone", hint_for_lone_ranks());
+  if (started > 1) fail("ranks", fmt::format("one of {} processes", started), "a single one", hint_for_lone_ranks());
 }
 
 }  // namespace

@@ -112,8 +112,8 @@ Json to_json(const LatticeModel& model, const BoardProof& proof, double seconds)
             {"channels", model.channels()},
             {"needed_channels", proof.needed_channels},
             {"unknown_bits", proof.unknown_bits},
-            {"gates", proof.gates},
             {"seconds", seconds}};
+  if (proof.gates) j["gates"] = proof.gates;  // of the unrolled board, where the proof needed one
   if (proof.moments) j["moments"] = proof.moments;
   if (proof.counter_example) {
     const BoardCounterExample& e = *proof.counter_example;
@@ -160,20 +160,43 @@ ModelClaim claim_of(const Options& o) {
   return claim;
 }
 
-int run(const Options& o) {
+// Options that belong to other claims, before anything is loaded ...
+void refuse_of_others(const Options& o, const ModelClaim& claim, const std::set<std::string>& given) {
+  using Kind = ModelClaim::Kind;
+  const auto only = [&](const char* which) {
+    return fmt::format("got the claim {}, expected {}, the only one that has this option", o.property, which);
+  };
+  if (claim.kind != Kind::kEquals) refuse_given(given, {"rule"}, only("equals"));
+  if (claim.kind != Kind::kHeals) refuse_given(given, {"damage"}, only("heals"));
+  if (claim.kind != Kind::kEquals) return;
+  refuse_given(given, {"size", "steps", "async", "round", "seconds", "seed", "proof"},
+               "got the claim equals, which is about a single cell, expected one about boards");
+}
+// ... and those that the model makes nothing of.
+void refuse_of_other_models(const Options& o, const ModelClaim& claim, const BoardProofOptions& options,
+                            const LatticeModel& model, const std::set<std::string>& given) {
+  if (claim.kind == ModelClaim::Kind::kEquals) return;
+  if (!o.asynchronous && model.rollout().fire_rate == 1)
+    refuse_given(given, {"round"}, "got a model whose cells update together, expected --async as well");
+  if (!counts_steps(model, claim, options))
+    refuse_given(given, {"steps"},
+                 fmt::format("got the claim {}, expected converges or heals, which count steps", o.property));
+}
+
+int run(const Options& o, const std::set<std::string>& given) {
   check_output("--png", o.png, {o.model});
   check_output("--proof", o.proof, {o.model});
   if (o.proof == "-" || is_stream(o.proof))
     throw UsageError("--proof", fmt::format("got {}, expected a file: FILE.cnf is written beside it", o.proof));
   if (!o.proof.empty()) check_output("--proof", o.proof + ".cnf", {o.model});
   const ModelClaim claim = claim_of(o);
-  if (!o.proof.empty() && claim.kind == ModelClaim::Kind::kEquals)
-    throw UsageError("--proof", "got a file, expected none: a cell's equality needs no board");
+  refuse_of_others(o, claim, given);
   const auto model = load_lattice_model(o.model);
   BoardProofOptions options;
   options.seconds = o.seconds;
   options.seed = o.seed;
   options.proof_file = o.proof;
+  refuse_of_other_models(o, claim, options, *model, given);
   options.stop = [] { return interrupt_flag().raised(); };
   const ThreadPool pool(o.threads);
   options.pool = &pool;
@@ -202,18 +225,18 @@ int run(const Options& o) {
 
 Command prove_command() {
   const auto f = std::make_shared<Options>();
-  Command command{"prove", "prove what becomes of every start, or find a board that breaks it"};
+  Command command{"prove", "prove a claim about every start, or find a board that breaks it"};
   command.arguments = {{"model", &f->model, "a trained automaton: its run's folder or model.safetensors"},
                        {"property", &f->property, "converges, fixed, period P, equals or heals"},
                        {"P", &f->period, "the period", false}};
   Fields& o = command.options;
-  o.add("size", f->size, "board size, N or HxW (default: as trained; fixed and period: every size, if they can)")
+  o.add("size", f->size, "board size, N or HxW (default: as trained; fixed and period: every size where possible)")
       .metavar("N|HxW");
-  o.add("steps", f->steps, "after how many steps (default: as trained)", 0, 1e6);
-  o.add("rule", f->rule, "equals: which rule, as B3/S23 (default: the one that was learned)");
+  o.add("steps", f->steps, "after how many steps (default: as trained)", 1, 1e6);
+  o.add("rule", f->rule, "equals: which rule, such as B3/S23 (default: the one that was learned)");
   o.add("damage", f->damage, "heals: size of the damage, N or HxW").metavar("N|HxW");
   o.add("async", f->asynchronous, "under every schedule, however the model was trained");
-  o.add("round", f->round, "asynchronous: a search looks at rounds of at most this many moments, and claims no more", 1,
+  o.add("round", f->round, "asynchronous: a search looks at, and claims, only rounds of at most this many moments", 1,
         1000);
   o.add("seconds", f->seconds, "give up after this many seconds; 0 = never", 0, 1e9);
   o.add("proof", f->proof, "write the proof as DRAT, and FILE.cnf, which it refutes").metavar("FILE");
@@ -224,13 +247,13 @@ Command prove_command() {
   add_json(o, f->json);
   command.footer =
       "converges  from every start the board shows its target after --steps, and ever after\n"
-      "fixed      a board that shows its target shows it ever after; on every size where the proof closes\n"
+      "fixed      a board that shows its target shows it ever after; on every size where a proof is possible\n"
       "period P   the same every P steps\n"
       "equals     the cell is the rule of --rule\n"
-      "heals      any change of --damage cells at any place is gone after --steps\n\n"
+      "heals      any damage of size --damage, at any place, is gone after --steps\n\n"
       "Exit code 0: proved, 4: refuted by a board that is shown, 3: undecided, 1: an error, 2: wrong usage.\n"
       "Example: espalier prove runs/board converges --size 16 --steps 20";
-  return std::move(command).with(f, run);
+  return std::move(command).with(f, [given = command.given](const Options& o) { return run(o, *given); });
 }
 
 }  // namespace espalier::app

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/file_lock.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
@@ -92,17 +93,18 @@ class SearchRun {
                   {"stopped", stopped_},
                   {"seconds", seconds}});
     else
-      fmt::print("{}: {:.4g} wrong bits{}, {} gates -> {:.4g} wrong bits{}, {} gates, depth {}\n", output_,
-                 wrong(before_), graded(kGraded, before_), before_.size.gates, wrong(best), graded(kGraded, best),
-                 best.size.gates, best.size.depth),
+      fmt::print("{}: {}{}, {} -> {}{}, {}, depth {}\n", output_, wrong_text(before_), graded(kGraded, before_),
+                 counted(before_.size.gates, "gate"), wrong_text(best), graded(kGraded, best),
+                 counted(best.size.gates, "gate"), best.size.depth),
           fmt::print("{} evaluations in {:.1f} s, {:.0f}/s{}\n", s.evaluations, seconds, rate,
-                     stopped_.empty() ? "" : "; " + stopped_ + (o_.table.empty() ? ", go on with --resume" : ""));
+                     stopped_.empty() ? "" : "; " + stopped_ + (o_.table.empty() ? ", continue with --resume" : ""));
     if (stopped_ == "interrupted") return kInterrupted;
     return o_.require_solved && best.wrong ? kUnsolved : kDone;
   }
 
  private:
   double wrong(const SearchScore& score) const { return static_cast<double>(score.wrong) / boards_; }
+  std::string wrong_text(const SearchScore& score) const { return averaged(wrong(score), "wrong bit"); }
   // Of trials that are only better or worse, the share that is wrong; nothing where there are none.
   static std::string graded(const char* form, const SearchScore& score) {
     return score.grade ? fmt::format(fmt::runtime(form), 1e-4 * static_cast<double>(score.grade)) : "";
@@ -126,7 +128,7 @@ void check_search_file(const std::string& path) {
   } catch (const Error&) {
   }
   if (!format.starts_with("espalier refine"))
-    fail("refine", fmt::format("{}, which no search has written", path), "a free name for the state of this one",
+    fail("refine", fmt::format("{}, which no search has written", path), "a free name for the state of this search",
          "move it, or choose another output");
 }
 
@@ -157,7 +159,7 @@ int refine_model(const Options& o, const std::string& output) {
 }
 
 int refine_table(const Options& o, const std::string& output) {
-  if (o.resume) throw UsageError("--resume", "is for models, got a circuit");
+  if (o.resume) throw UsageError("--resume", "got a circuit, expected a model");
   const std::string extension = std::filesystem::path(output).extension().string();
   const CircuitFormat format = circuit_format(extension.empty() ? "blif" : extension.substr(1));
   const Netlist given = load_circuit(o.model).netlist;
@@ -188,7 +190,7 @@ Command refine_command() {
       .add("table", f->table, "what a netlist should compute: lines of input bits, a space, output bits, - for either")
       .metavar("FILE");
   command.options.append(fields_of(f->search));
-  command.options.add("seconds", f->seconds, "stop after this time; 0 = never", 0, 1e9);
+  command.options.add("seconds", f->seconds, "stop after this many seconds; 0 = never", 0, 1e9);
   command.options.add("resume", f->resume, "continue a search that was stopped");
   add_threads(command.options, f->threads);
   add_json(command.options, f->json);

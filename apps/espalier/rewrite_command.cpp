@@ -17,6 +17,7 @@ struct RewriteFlags {
 };
 
 int rewrite_expression(const RewriteFlags& f) {
+  if (f.dot && f.json) throw UsageError("--dot", "got --json, too, expected one of them");
   const auto model = load_model_as<RewriteModel>(f.model, "make one with: espalier train simplify");
   const std::string expected = model->exact(f.expression);
   const auto [passes, settled, dot] = model->rewrite(f.expression, f.max_passes);
@@ -44,7 +45,7 @@ Command rewrite_command() {
   command.arguments = {
       {"model", &f->model, "what `espalier train simplify` made: its run's folder or model.safetensors"},
       {"expression", &f->expression, "in prefix form, e.g. '(+ (* x 1) 0)'"}};
-  command.options.add("max-passes", f->max_passes, "give up after this many", 1, 100000).alias("most-passes");
+  command.options.add("max-passes", f->max_passes, "give up after this many passes", 1, 100000).alias("most-passes");
   command.options.add("dot", f->dot, "print all passes as one graph for graphviz instead");
   command.options.add("check", f->check, "compare with the exact engine; exit with 3 when they differ");
   add_json(command.options, f->json);

@@ -2,16 +2,20 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>
 
 #include "arguments.hpp"
 #include "base/clock.hpp"
+#include "base/files.hpp"
 #include "base/gif.hpp"
 #include "base/hash.hpp"
+#include "base/life_rule.hpp"
 #include "base/pattern.hpp"
 #include "base/rle.hpp"
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "espalier/error.hpp"
 #include "interrupt.hpp"
@@ -25,7 +29,8 @@ namespace {
 
 struct RunFlags {
   std::string model, size, damage, gif, png, start;
-  std::uint64_t steps = 0, seed = 1;
+  std::optional<std::uint64_t> steps = {};  // nothing: as the model is best looked at
+  std::uint64_t seed = 1;
   std::size_t reset = 0;
   double fire_rate = 0;
   int threads = 0, fps = 12, scale = 0;
@@ -39,14 +44,35 @@ struct RunFlags {
 constexpr std::uint64_t kMaxFrames = 400;
 constexpr double kPatience = 2;  // seconds without progress
 
+std::optional<RuleTable> life_rule(const std::string& text) {
+  try {
+    return parse_life_rule(text);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// A pattern of another rule is no mistake, but does not do what it is known for. Models that learned no rule with a
+// name have nothing to compare with.
+void note_other_rule(const std::string& path, const std::string& rule, const LatticeModel& model) {
+  const auto learned = life_rule(model.learned());
+  if (!learned || rule.empty()) return;
+  const std::string plain = rule.substr(0, rule.find(':'));  // without the size of its world: B3/S23:T100,200
+  if (life_rule(plain) != learned && (!program_ranks() || program_ranks()->first()))
+    note("espalier: {} is a pattern of the rule {}; the model has learned {}\n", path, one_line(rule), model.learned());
+}
+
 // A board to begin with, from a file: an ASCII pattern or a PNG (into the first channels), or an RLE pattern (channel
 // 0).
-Pattern read_start(const std::string& path) {
-  if (!path.ends_with(".rle")) return read_pattern(path);
-  const RlePattern rle = read_rle(path);
-  Pattern pattern{rle.height, rle.width, 1, {}};
-  for (const std::uint8_t cell : rle.cells) pattern.bits.push_back(cell != 0);
-  return pattern;
+Pattern read_start(const std::string& path, const LatticeModel& model) {
+  const std::vector<std::byte> bytes = read_bytes(path, kMaxPatternBytes);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string what = fmt::format("\"{}\"", path);
+  if (!is_rle(text) && !path.ends_with(".rle"))
+    return parse_pattern_file(bytes, what, "a PNG (.png), an ASCII pattern (.txt) or an RLE pattern (.rle)");
+  RlePattern rle = parse_rle(text, what);
+  note_other_rule(path, rle.rule, model);
+  return {rle.height, rle.width, 1, std::move(rle.cells)};
 }
 
 // In the middle of a board of zeros; some of its rows.
@@ -55,8 +81,9 @@ BoardState place(const Pattern& pattern, int channels, int height, int width, Ro
     throw UsageError("--start", fmt::format("got a board of {} x {}, expected one that fits in {} x {}", pattern.height,
                                             pattern.width, height, width));
   if (pattern.channels > channels)
-    throw UsageError(
-        "--start", fmt::format("got {} channels, expected at most {}, those of the model", pattern.channels, channels));
+    throw UsageError("--start",
+                     fmt::format("got {}, expected at most {}, those of the model",
+                                 counted(static_cast<std::uint64_t>(pattern.channels), "channel"), channels));
   BoardState state(channels, rows.count, width);
   const int top = (height - pattern.height) / 2 - rows.first, left = (width - pattern.width) / 2;
   for (int c = 0; c < pattern.channels; ++c)
@@ -73,7 +100,7 @@ SimulatorOptions simulator_options(const RunFlags& f, const LatticeModel& model,
   o.random_reset = f.reset;
   if (!f.damage.empty()) {
     const auto d = numbers("--damage", f.damage, ',');
-    if (d.size() != 4 && d.size() != 6)
+    if ((d.size() != 4 && d.size() != 6) || *std::ranges::min_element(d) < 0)
       throw UsageError("--damage", fmt::format("got \"{}\", expected TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]", f.damage));
     const auto n = [&](std::size_t i) { return static_cast<std::size_t>(d[i]); };
     if (d[0] >= height || d[1] >= width || d[2] == 0 || d[3] == 0)
@@ -151,7 +178,7 @@ void check_pictures(const RunFlags& f) {
   check_output("--png", f.png, {f.model, f.start});
   if (!f.gif.empty() && f.gif == f.png) throw UsageError("--png", fmt::format("got {}, where the GIF goes", f.png));
   if (f.json && (f.gif == "-" || f.png == "-"))
-    throw UsageError("--json", "got a picture for standard output too, expected one thing");
+    throw UsageError("--json", "got a picture on standard output, too, expected one of them");
   if (f.channels && f.gif.empty() && f.png.empty())
     throw UsageError("--channels", "got no picture to show them in, expected --gif or --png");
 }
@@ -162,19 +189,19 @@ int run(const RunFlags& f) {
   const LatticeModel& model = *loaded;
   const BoardSize size = board_size("--size", f.size, model, f.unseen() ? kMaxUnseen : kMaxSide);
   const int height = size.height, width = size.width;  // what lambdas can take
-  const std::uint64_t steps = f.steps ? f.steps : model.view().steps;
+  const std::uint64_t steps = f.steps.value_or(model.view().steps);
   ThreadPool pool(f.threads);
   Ranks* const ranks = f.soft ? nullptr : program_ranks();
   if (f.soft && model.is_refined())
-    throw UsageError("--soft", fmt::format("got {}, whose circuit a search has found, expected a model as it was "
-                                           "trained; hint: train --from makes soft gates of it",
+    throw UsageError("--soft", fmt::format("got {}, whose circuit was found by search, expected a model as it was "
+                                           "trained; hint: train --from turns it into soft gates",
                                            f.model));
   if (program_ranks()) program_ranks()->set_patience(f.rank_timeout);
   if (f.soft && program_ranks() && !program_ranks()->first()) return kDone;
   if (ranks) check_same_model(*ranks, model);
   SimulatorOptions options = simulator_options(f, model, height, width, steps);
   options.ranks = ranks;
-  const std::optional<Pattern> given = f.start.empty() ? std::nullopt : std::optional(read_start(f.start));
+  const std::optional<Pattern> given = f.start.empty() ? std::nullopt : std::optional(read_start(f.start, model));
   if (ranks && given) ranks->check_same("start", Hasher().add(given->bits.data(), given->bits.size()).hex());
   const auto stepper = make_stepper(
       model, height, width,
@@ -191,7 +218,7 @@ int run(const RunFlags& f) {
   const double began = seconds_now();
   // Long runs are shown in at most kMaxFrames frames.
   const std::uint64_t stride = every_step ? (steps + kMaxFrames - 1) / kMaxFrames : steps;
-  if (every_step) stage.show(stepper->state(), false);
+  if (steps == 0 ? !f.unseen() : every_step) stage.show(stepper->state(), steps == 0);
   Progress progress(f.quiet || f.json || stage.live(), steps);
   Portion portion;
   std::uint64_t done = 0;
@@ -231,22 +258,31 @@ int run(const RunFlags& f) {
 
 Command run_command() {
   const auto f = std::make_shared<RunFlags>();
-  Command c{"run", "let a trained automaton grow, in the terminal, as GIF or PNG"};
+  Command c{"run", "let a trained automaton grow, in the terminal or as a GIF or PNG"};
   c.arguments = {{"model", &f->model, "a trained automaton: its run's folder or model.safetensors"}};
   Fields& o = c.options;
   o.add("start", f->start, "the board to begin with: a PNG, an ASCII pattern or an RLE file (default: as trained)")
       .metavar("FILE");
   o.add("size", f->size, "board size, N or HxW (default: as trained; a rule 64)").metavar("N|HxW");
-  o.add("steps", f->steps, "steps to run (default: as trained; checkerboards twice that, a rule 100)", 0, 1e9);
+  const auto set_steps = [f = f.get()](const std::string& text) {
+    std::uint64_t steps = 0;
+    Fields fields;
+    fields.add("steps", steps, "", 0, 1e9).set_text(text);
+    f->steps = steps;
+  };
+  o.add("steps", {[f = f.get()] { return f->steps ? std::to_string(*f->steps) : ""; }, set_steps},
+        "steps to run; 0 = show the start (default: as trained; checkerboards twice that, a rule 100)")
+      .metavar("N");
   o.add("seed", f->seed, "seed of the start, of updates and of damage", 0, 1.8446744073709552e19);
-  o.add("async", f->fire_rate, "probability that a cell updates in a step (default: as trained)", 0, 1).metavar("RATE");
+  o.add("async", f->fire_rate, "probability that a cell updates in a step (default: as trained)", 1e-6, 1)
+      .metavar("RATE");
   o.add("damage", f->damage, "hold a rectangle at 0: TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]");
   o.add("reset", f->reset, "clear a random square of this side after every step", 0, kMaxSide);
   o.add("soft", f->soft, "soft gates as trained instead of the hard circuit");
   o.add("gif", f->gif, "write the run as an animated GIF; - is standard output").metavar("FILE");
   o.add("png", f->png, "write the last board as a PNG; - is standard output").metavar("FILE");
-  o.add("scale", f->scale, "pixels per cell in pictures; 0 = as many as make the picture about 384 wide", 0, 64);
-  o.add("channels", f->channels, "pictures show a sheet of all channels");
+  o.add("scale", f->scale, "pixels per cell in pictures; 0 = enough to make the picture about 384 wide", 0, 64);
+  o.add("channels", f->channels, "show all channels in pictures, as one sheet");
   o.add("fps", f->fps, "steps per second in terminal and GIF", 1, 100);
   add_threads(o, f->threads);
   o.add("quiet", f->quiet, "draw nothing");

@@ -22,21 +22,13 @@ struct Flags {
   bool quiet = false, json = false;
 };
 
-// Options of a run that a sweep has its own of, or always sets.
-bool is_set_by_sweep(const Field& field) {
-  return field.name() == "seed" || field.name() == "seeds" || field.name() == "until-solved";
-}
-
 // What the user set of the task's own options: they hold for every trial.
-Settings changed(RunConfig& config, const Task& task) {
-  RunConfig plain(task);
-  Fields own = config.fields(), defaults = plain.fields();
+Settings fixed_settings(RunConfig& config, const std::set<std::string>& given) {
   Settings settings;
-  for (std::size_t i = 0; i < own.list().size(); ++i) {
-    const Field& field = own.list()[i];
-    if (!is_set_by_sweep(field) && field.text() != defaults.list()[i].text())
+  const Fields fields = config.fields();
+  for (const Field& field : fields.list())
+    if (!is_set_by_sweep(field.name()) && given.contains(field.name()))
       settings.emplace_back(field.name(), field.text());
-  }
   return settings;
 }
 
@@ -78,9 +70,9 @@ bool print_failures(const std::vector<SweepRow>& rows) {
   return failed;
 }
 
-int run(Flags& f, const Task& task) {
+int run(Flags& f, const Task& task, const std::set<std::string>& given) {
   const std::string folder = f.out.empty() ? fmt::format("runs/sweep-{}", task.name) : f.out;
-  Sweep sweep(task.name, changed(f.config, task), parse_axes(f.vary), f.seed, f.seeds);
+  Sweep sweep(task.name, fixed_settings(f.config, given), parse_axes(f.vary), f.seed, f.seeds);
   const ThreadPool pool(f.threads);
   Progress bar(f.quiet, sweep.trials());
   const OnInterrupt on_interrupt([&sweep] { sweep.stop(); });
@@ -128,9 +120,9 @@ Command task_command(const Task& task) {
   command.options.add("quiet", f->quiet, "no progress");
   add_json(command.options, f->json);
   Fields own = f->config.fields();
-  std::erase_if(own.list(), is_set_by_sweep);
+  std::erase_if(own.list(), [](const Field& field) { return is_set_by_sweep(field.name()); });
   command.options.append(std::move(own));
-  return std::move(command).with(f, [&task](Flags& f) { return run(f, task); });
+  return std::move(command).with(f, [&task, given = command.given](Flags& f) { return run(f, task, *given); });
 }
 
 }  // namespace
@@ -140,10 +132,10 @@ Command sweep_command() {
                   "train every combination of some settings with many seeds, and count how many solve the task"};
   command.footer =
       "Example: espalier sweep life --vary start-logit=3,6,10 --seeds 20\n"
-      "TTS99: seconds until a solution is there with probability 0.99 when tries are repeated. Every trial runs to "
+      "TTS99: seconds until a solution is found with probability 0.99 when tries are repeated. Every trial runs to "
       "its\n"
       "end on one thread; finished ones are kept, so the same command continues after an interruption.";
-  command.what_commands_are = "Tasks";
+  command.what_it_takes = "task";
   for (const Task& task : all_tasks()) command.commands.push_back(task_command(task));
   return command;
 }

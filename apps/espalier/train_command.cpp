@@ -35,7 +35,7 @@ struct TrainFlags {
 void add_run_flags(Fields& options, TrainFlags& f) {
   add_threads(options, f.threads);
   options.add("checkpoint-every", f.run.checkpoint_every, "steps between checkpoints; 0 = every few seconds", 0, 1e12);
-  options.add("seconds", f.seconds, "stop after this time, as an interrupt does; 0 = never", 0, 1e9);
+  options.add("seconds", f.seconds, "stop after this many seconds, as if interrupted; 0 = never", 0, 1e9);
   options.add("quiet", f.quiet, "no progress");
   options.add("json", f.json, "print one JSON object on standard output at the end");
   options.add("timing", f.timing, "show where the time of a step goes");
@@ -80,7 +80,9 @@ class TrainProgress {
     row.solved = state.best.solved;
     row.ended = event.kind == Kind::kSeedEnded;
     if (event.kind == Kind::kSeedStarted) bar_.resume_from(done());
-    if (!quiet_) bar_.update(done(), seeds_ > 1 ? detail() : attempt() + detail(event));
+    // The end of one seed is told by its result: training's last score is not that of what a search has found.
+    if (quiet_ || (seeds_ == 1 && row.ended)) return;
+    bar_.update(done(), seeds_ > 1 ? detail() : attempt() + detail(event));
   }
   void clear() { bar_.clear(); }
 
@@ -215,11 +217,12 @@ Json summary(const Run& run, const RunReport& report, int threads, const RankFig
     j["ranks"] = {{"bytes_per_step", ranks.bytes_per_step}, {"peak_rss_mb", ranks.peak_rss_mb}};
   if (report.seeds.size() == 1) return j;
   j["seeds"] = Json::array();
+  const auto known = [](const SeedReport& r, auto value) { return r.started ? Json(value) : Json(); };
   for (const SeedReport& r : report.seeds)
     j["seeds"].push_back({{"seed", r.seed},
                           {"steps", r.steps},
-                          {"score", r.score},
-                          {"validation_loss", r.validation_loss},
+                          {"score", known(r, r.score)},
+                          {"validation_loss", known(r, r.validation_loss)},
                           {"solved", r.solved},
                           {"outcome", r.outcome},
                           {"weights_hash", r.weights_hash}});
@@ -232,8 +235,11 @@ void print_result(const Run& run, const RunReport& report) {
     fmt::print("{:>6} {:>8} {:>9} {:>16}  {:<12} {}\n", "seed", "steps", "score", "validation loss", "outcome",
                "weights");
     for (const SeedReport& r : report.seeds)
-      fmt::print("{:>6} {:>8} {:>8.2f}% {:>16.6g}  {:<12} {}\n", r.seed, r.steps, 100 * r.score, r.validation_loss,
-                 r.outcome, r.weights_hash);
+      if (r.started)
+        fmt::print("{:>6} {:>8} {:>8.2f}% {:>16.6g}  {:<12} {}\n", r.seed, r.steps, 100 * r.score, r.validation_loss,
+                   r.outcome, r.weights_hash);
+      else
+        fmt::print("{:>6} {:>8} {:>9} {:>16}  {}\n", r.seed, "-", "-", "-", r.outcome);
   }
   fmt::print("{} seed {}: {} after {} steps in {} ({:.2f} ms per step)\n", run.config().task, best.seed,
              best.solved ? "solved" : fmt::format("not solved, {}", best.score_text), best.steps,
@@ -256,12 +262,14 @@ void print_result(const Run& run, const RunReport& report) {
 // An unsolved end: how near it came, and what to try.
 void print_advice(const Run& run, const RunReport& report) {
   const SeedReport& best = report.best();
-  const std::uint64_t budget = run.config().budget;
-  note("not solved; the best of {} attempt{}: {}. What to try:\n", report.seeds.size(),
-       report.seeds.size() == 1 ? "" : "s", best.score_text);
+  const RunConfig& config = run.config();
+  const bool attempts = config.budget && config.seeds == 1;
+  note("not solved; the best of {}: {}. What to try:\n", counted(report.seeds.size(), "attempt"), best.score_text);
   note("  espalier train --resume {} {}    more of the same\n", run.folder(),
-       budget ? fmt::format("--budget {}", 2 * budget) : fmt::format("--train-steps {}", 2 * run.config().train.steps));
-  note("  --seed {}    another start; or --seeds 4\n", run.config().seed + 1);
+       attempts ? fmt::format("--budget {}", 2 * std::max(config.budget, report.work))
+                : fmt::format("--train-steps {}", config.train.steps ? 2 * config.train.steps : 100));
+  note("  --seed {}    {}\n", config.seed + config.seeds,
+       config.seeds > 1 ? "other starts" : "another start; or --seeds 4");
   if (best.score == 1) note("  espalier eval {}    which trials fail; --no-trials does without them\n", run.folder());
 }
 
@@ -328,10 +336,10 @@ Command task_command(const Task& task) {
   add_run_flags(command.options, own->flags);
   own->flags.run.folder = kDefaultFolder;
   command.options.add("out", own->flags.run.folder, "run folder").metavar("DIR");
-  command.options.add("force", own->flags.run.force, "replace a run that is in the folder");
+  command.options.add("force", own->flags.run.force, "replace a run already in the folder");
   if (!task.published.empty())
     command.options.add("published", own->flags.published,
-                        "the settings of the publication where none are given: one attempt, no search");
+                        "use the published settings where none are given: one attempt, no search");
   command.options.append(own->config.fields());
   command.over_ranks = true;
   return std::move(command).with(own, [&task, given = command.given](Own& own) {
@@ -352,10 +360,10 @@ Command train_command() {
   const auto flags = std::make_shared<TrainFlags>();
   Command command{"train", "train a task, or continue a run"};
   command.footer = "espalier train --list shows the tasks, espalier train TASK --help their options.";
-  command.what_commands_are = "Tasks";
+  command.what_it_takes = "task";
   command.options.add("list", flags->list, "list the tasks");
   command.options.add("resume", flags->resume, "continue the run in this folder").metavar("DIR");
-  command.options.add("train-steps", flags->more_steps, "with --resume: train up to so many steps in all", 0, 1e9)
+  command.options.add("train-steps", flags->more_steps, "with --resume: train up to this many steps in all", 0, 1e9)
       .alias("epochs");
   command.options.add("budget", flags->more_budget, "with --resume: a larger budget for attempts with other seeds", 0,
                       1e15);
@@ -370,6 +378,12 @@ Command train_command() {
   };
   command.over_ranks = true;
   return std::move(command).with(flags, [](TrainFlags& flags) {
+    if (flags.list && flags.json) {
+      Json tasks = Json::array();
+      for (const Task& task : all_tasks()) tasks.push_back({{"task", task.name}, {"summary", task.summary}});
+      print_json({{"tasks", tasks}});
+      return static_cast<int>(kDone);
+    }
     if (flags.list) {
       for (const Task& task : all_tasks()) fmt::print("{:<20} {}\n", task.name, task.summary);
       return static_cast<int>(kDone);

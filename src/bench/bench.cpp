@@ -81,22 +81,27 @@ std::vector<BenchRow> run_case(const BenchCase& c, const BenchOptions& options, 
   std::vector<Stopwatch> watches;
   for (const auto& pool : pools.list) watches.emplace_back([&body, p = pool.get()] { body.run(*p); });
   for (Stopwatch& w : watches) w.warm_up();
-  for (int sample = 0; sample < kFewestSamples; ++sample)  // without the reference, whose memory is not the case's
+  int sampled = 0;
+  const auto sample_all = [&] {
     for (Stopwatch& w : watches) w.warm_sample();
+    ++sampled;
+  };
+  const int fewest = std::min(kFewestSamples, options.repeat);
+  while (sampled < fewest) sample_all();  // without the reference, whose memory is not the case's
   const double peak = peak_rss_mb();
 
   BenchReference reference;
   if (c.prepare_reference) reference = c.prepare_reference();
   Stopwatch reference_watch(reference.run);
   if (reference.run) reference_watch.warm_up();
-  for (int sample = 0; reference.run && sample < kFewestSamples; ++sample) {
+  for (int sample = 0; reference.run && sample < fewest; ++sample) {
     reference_watch.sample();
-    for (Stopwatch& w : watches) w.warm_sample();
+    if (sampled < options.repeat) sample_all();
   }
   const double start = seconds_now();
-  for (int sample = kFewestSamples; sample < options.repeat && seconds_now() - start < options.seconds; ++sample) {
+  while (sampled < options.repeat && seconds_now() - start < options.seconds) {
     if (reference.run && best(reference_watch.samples()) < kQuickReference) reference_watch.warm_sample();
-    for (Stopwatch& w : watches) w.warm_sample();
+    sample_all();
   }
 
   std::vector<BenchRow> rows;

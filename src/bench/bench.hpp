@@ -30,7 +30,7 @@ struct BenchOptions {
   std::vector<int> threads;  // the first is what the others are compared with; empty = 1, 2, 4, ... all cores
   std::string filter;        // cases whose name contains this
   int repeat = 31;           // samples of each thread count ...
-  double seconds = 3;        // ... cut short, but to no fewer than three, after this long a case
+  double seconds = 3;        // ... cut short, but to no fewer than three of these, after this long a case
 };
 
 struct BenchRow {

@@ -449,9 +449,12 @@ void hash_candidates(Hasher& hash, const ThreadPool&) {
 
 }  // namespace
 
-std::string signature(const ThreadPool& pool, const SignatureWatcher& watcher) {
+std::string signature(const ThreadPool& pool, const SignatureWatcher& watcher, const std::string& filter) {
   Hasher all;
+  bool found = false;
   const auto add = [&](const std::string& name, const auto& add_numbers) {
+    if (name.find(filter) == std::string::npos) return;
+    found = true;
     Hasher hash;
     add_numbers(hash, pool);
     all.add(hash.hex());
@@ -471,6 +474,7 @@ std::string signature(const ThreadPool& pool, const SignatureWatcher& watcher) {
   add("hard/kept", hash_kept);
   add("lattice/goes-back", hash_going_back);
   add("lattice/candidate-wiring", hash_candidates);
+  if (!found) fail("signature", fmt::format("the filter \"{}\"", filter), "a part of a case's name");
   return all.hex();
 }
 

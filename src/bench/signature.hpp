@@ -15,6 +15,7 @@ using SignatureWatcher = std::function<void(const std::string& name, const std::
 // One hash over those of all cases, the same for any pool. Only numbers are hashed, never names, shapes, configurations
 // or bytes of files: these may change while the numbers stay. An Error when a run that was cut in two and resumed does
 // not end in the bits of the unbroken one.
-std::string signature(const ThreadPool& pool, const SignatureWatcher& watcher);
+// Only cases whose name contains the filter: an Error when there is none.
+std::string signature(const ThreadPool& pool, const SignatureWatcher& watcher, const std::string& filter = "");
 
 }  // namespace espalier

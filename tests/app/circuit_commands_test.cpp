@@ -10,6 +10,7 @@
 #include "base/files.hpp"
 #include "espalier/synth.hpp"
 #include "netlist/circuits.hpp"
+#include "places.hpp"
 #include "synth/formats.hpp"
 #include "synth/tools.hpp"
 #include "temp_folder.hpp"
@@ -36,9 +37,7 @@ class CircuitCommands : public testing::Test {
     broken.gates.back().gate = Gate::kNand;
     test::write_file(broken_, export_blif(broken));
   }
-  Ran espalier(const std::string& arguments) const {
-    return test::run(std::string(ESPALIER_PROGRAM) + " " + arguments);
-  }
+  Ran espalier(const std::string& arguments) const { return test::run(test::program_path() + " " + arguments); }
   static long lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
   TempFolder folder_;
@@ -109,7 +108,7 @@ TEST_F(CircuitCommands, ExportWritesWhatBelongsTogether) {
 }
 
 TEST_F(CircuitCommands, AHyphenMeansStandardOutputForEveryFormat) {
-  const std::string place = "cd " + folder_.path() + " && ", program = ESPALIER_PROGRAM;
+  const std::string place = "cd " + folder_.path() + " && ", program = test::program_path();
   for (const std::string_view format : kCircuitFormatNames) {
     const std::string words = fmt::format(" export {} --raw --to {}", small_, format);
     ASSERT_EQ(test::run(place + program + words + " -o - >hyphen 2>said").code, 0) << format;
@@ -147,7 +146,7 @@ TEST_F(CircuitCommands, AbcWorksFromAnyTemporaryFolderAndPath) {
   std::filesystem::create_directories(folder_ / "path/abc");
   std::filesystem::create_directories(folder_ / "path/berkeley-abc");
   const std::string odd = "TMPDIR='" + (folder_ / "a blank; here") + "' PATH=" + (folder_ / "path") + ":$PATH ";
-  const Ran ran = test::run(odd + ESPALIER_PROGRAM + " circuit --json --with-abc " + small_);
+  const Ran ran = test::run(odd + test::program_path() + " circuit --json --with-abc " + small_);
   ASSERT_EQ(ran.code, 0) << ran.output;
   EXPECT_GT(Json::parse(ran.output)["abc"]["runs"], 0);
   EXPECT_EQ(Json::parse(ran.output)["abc"]["failed"], 0);
@@ -164,7 +163,7 @@ class FakeAbc : public CircuitCommands {
     std::filesystem::create_directories(folder_ / "tmp");
   }
   std::string surroundings() const {
-    return "TMPDIR=" + (folder_ / "tmp") + " PATH=" + (folder_ / "bin") + ":$PATH " + ESPALIER_PROGRAM;
+    return "TMPDIR=" + (folder_ / "tmp") + " PATH=" + (folder_ / "bin") + ":$PATH " + test::program_path();
   }
 };
 
@@ -230,7 +229,7 @@ TEST_F(CircuitCommands, VerifyWarnsWhenOnlyTheOrderOfPortsMayDiffer) {
   EXPECT_EQ(espalier("verify " + first + " " + same).code, 0);  // by name
   const Ran ran = espalier("verify " + first + " " + other);
   EXPECT_EQ(ran.code, 4);
-  EXPECT_THAT(ran.output, HasSubstr("warning: the inputs have other names"));
+  EXPECT_THAT(ran.output, HasSubstr("warning: the inputs have different names"));
   EXPECT_THAT(ran.output, HasSubstr("their order may be all that differs"));
   EXPECT_EQ(espalier("verify " + first + " " + (folder_ / "none.blif")).code, 1);
 }

@@ -99,6 +99,7 @@ TEST(Rewrite, DotDrawsAGraphForEveryPass) {
   EXPECT_EQ(e.out.find("digraph", 1), std::string::npos) << e.out;  // one graph, as dot reads one
   EXPECT_TRUE(has(e.out, "pass 0")) << e.out;
   EXPECT_TRUE(has(e.out, "pass 1")) << e.out;
+  expect_one_line(run({"rewrite", simplify_model(), "(+ x 0)", "--dot", "--json"}), 2, {"--dot", "--json"});
 }
 
 TEST(Rewrite, MistakesAreOneLineWithTheirPlace) {
@@ -152,7 +153,7 @@ TEST(Predict, RowsCanBeNamedAndComeFromStandardInput) {
   EXPECT_EQ(run({"predict", table_model(), folder / "new.csv", "--id", "row"}).out, "row,kind\n1,a\n2,b\n");
   expect_one_line(run({"predict", table_model(), folder / "new.csv", "--id", "nmae"}), 1, {"nmae"});
   const std::string piped =
-      ESPALIER_PROGRAM " predict " + table_model() + " - < " + folder / "new.csv" + " > " + folder / "out";
+      test::program_path() + " predict " + table_model() + " - < " + folder / "new.csv" + " > " + folder / "out";
   ASSERT_EQ(std::system(piped.c_str()), 0);
   EXPECT_EQ(text_of(folder / "out"), "kind\na\nb\n");
 }
@@ -189,7 +190,11 @@ TEST(Predict, AnUnseenWordIsNoughtsAndAMissingColumnIsAnError) {
   write(folder / "unseen.csv", "size,colour\n1.3,green\n9.2,green\n");
   EXPECT_EQ(run({"predict", table_model(), folder / "unseen.csv"}).out, "kind\na\nb\n");
   write(folder / "missing.csv", "colour\nred\n");
-  expect_one_line(run({"predict", table_model(), folder / "missing.csv"}), 1, {"size"});
+  expect_one_line(run({"predict", table_model(), folder / "missing.csv"}), 1,
+                  {"no column \"size\"", "of that name", "the table has colour"});
+  write(folder / "gap.csv", "colour,size\nred,\n");
+  expect_one_line(run({"predict", table_model(), folder / "gap.csv"}), 1,
+                  {"a missing value in column \"size\", line 2", "fill it in, or train"});
   write(folder / "text.csv", "size,colour\nbig,red\n");
   expect_one_line(run({"predict", table_model(), folder / "text.csv"}), 1, {"big", "line 2"});
   write(folder / "ragged.csv", "size,colour\n1,red\n2\n");
@@ -273,7 +278,9 @@ TEST(Ged, FoldersAndListsOfPairsAsCsvAndJson) {
   expect_one_line(run({"ged", one}), 2, {"second graph"});
   expect_one_line(run({"ged", folder / "some", "--edits"}), 2, {"--edits"});
   write(folder / "pairs.csv", "first,other\na,b\n");
-  expect_one_line(run({"ged", "--pairs", folder / "pairs.csv"}), 1, {"second"});
+  expect_one_line(
+      run({"ged", "--pairs", folder / "pairs.csv"}), 1,
+      {"no column \"second\" in", "pairs.csv", "the columns first and second", "the file has first, other"});
   std::filesystem::create_directory(folder / "empty");
   expect_one_line(run({"ged", folder / "empty"}), 1, {"empty", ".gxl"});
 }

@@ -3,11 +3,12 @@
 #include "base/files.hpp"
 #include "base/image.hpp"
 #include "base/pattern.hpp"
+#include "decoded_gif.hpp"
 
 namespace espalier {
 namespace {
 
-std::string old_file(const std::string& name) { return ESPALIER_SOURCE_DIR "/tests/data/old/" + name; }
+std::string old_file(const std::string& name) { return test::source_dir() + "/tests/data/old/" + name; }
 
 TEST(OldModels, RunAndAreJudgedAsTheyWere) {
   const std::tuple<const char*, const char*, int> boards[] = {{"board", "b5e0fcbb8f4d93f766a950662914e61c", 32},
@@ -101,17 +102,37 @@ std::string glider_at(int shift) {
 
 TEST_F(Starts, TextPicturesAndRleAreTheSameBoard) {
   std::ofstream(*folder_ / "glider.txt") << kGlider;
-  std::ofstream(*folder_ / "glider.rle") << "#N Glider\nx = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n";
+  for (const char* name : {"glider.rle", "GLIDER.RLE", "rle.txt"})  // told by its content
+    std::ofstream(*folder_ / name) << "#N Glider\nx = 3, y = 3, rule = B3/S23\nbob$2bo$3o!\n";
   Image image(3, 3);
   for (int y = 0; y < 3; ++y)
     for (int x = 0; x < 3; ++x)
       if (kGlider[static_cast<std::size_t>(4 * y + x)] == '#') image.set(y, x, {255, 255, 255});
   write_png(*folder_ / "glider.png", image);
-  for (const char* name : {"glider.txt", "glider.rle", "glider.png"})
+  for (const char* name : {"glider.txt", "glider.rle", "GLIDER.RLE", "rle.txt", "glider.png"})
     for (const int steps : {1, 2, 5})
       EXPECT_EQ(last_board({"--size", "9", "--start", *folder_ / name, "--steps", std::to_string(steps)}),
                 glider_at(steps))
           << name << " after " << steps;
+}
+
+TEST_F(Starts, NoStepsShowTheStartAlone) {
+  std::ofstream(*folder_ / "still.txt") << kGlider;
+  const Arguments from{"--size", "9", "--start", *folder_ / "still.txt", "--steps", "0"};
+  EXPECT_EQ(last_board(from), glider_at(0));
+  const auto with = [&](const Arguments& more) {
+    Arguments all{"run", model()};
+    all.insert(all.end(), from.begin(), from.end());
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const nlohmann::json j = with({"--json"}).json();
+  EXPECT_EQ(j.at("steps"), 0);
+  EXPECT_EQ(j.at("alive"), 5);
+  EXPECT_NE(with({}).out, "");
+  ASSERT_EQ(with({"--quiet", "--gif", *folder_ / "still.gif"}).exit_code, 0);
+  EXPECT_EQ(decode_gif(read_bytes(*folder_ / "still.gif")).frames.size(), 1u);
+  EXPECT_EQ(with({"--damage", "0,0,2,2", "--json"}).json().at("alive"), 5);
 }
 
 TEST(Life, AGliderFliesThroughLearnedLife) {
@@ -126,6 +147,20 @@ TEST(Life, AGliderFliesThroughLearnedLife) {
               0);
     EXPECT_EQ(format_pattern(read_pattern(folder / "last.png")), glider_at(flights % 9)) << flights;
   }
+  // A pattern of another rule is told of, and run.
+  const auto said = [&](const std::string& rule) {
+    std::ofstream(folder / "other.rle") << "x = 3, y = 3" + rule + "\nbob$2bo$3o!\n";
+    const Ended e = run({"run", folder / "run", "--start", folder / "other.rle", "--steps", "1", "--json"});
+    EXPECT_EQ(e.exit_code, 0) << rule;
+    return e.err;
+  };
+  for (const char* same : {"", ", rule = 23/3", ", rule = b3s23", ", rule = B3/S23:T100,200"})
+    EXPECT_EQ(said(same), "");
+  for (const std::string other : {"B36/S23", "WireWorld"}) {
+    const std::string line = said(", rule = " + other);
+    EXPECT_NE(line.find("the rule " + other + "; the model has learned B3/S23"), std::string::npos) << line;
+    EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+  }
 }
 
 TEST_F(Starts, WhatDoesNotFitIsRefused) {
@@ -136,6 +171,17 @@ TEST_F(Starts, WhatDoesNotFitIsRefused) {
   expect_one_line(run({"run", model(), "--start", *folder_ / "colour.txt"}), 2, {"3 channels", "at most 1"});
   expect_one_line(run({"run", model(), "--start", *folder_ / "bad.rle"}), 1, {"bad.rle"});
   expect_one_line(run({"run", model(), "--start", *folder_ / "none.png"}), 1, {"none.png"});
+  std::ofstream(*folder_ / "wires.rle") << "x = 3, y = 1, rule = WireWorld\nABC!\n";
+  std::ofstream(*folder_ / "glider.cells") << "!Name: Glider\n.O.\n..O\nOOO\n";
+  write_png(*folder_ / "gray.png", Image(4, 4, {90, 90, 90}));
+  expect_one_line(run({"run", model(), "--start", *folder_ / "wires.rle"}), 1, {"'B', a state beyond 1"});
+  expect_one_line(run({"run", model(), "--start", *folder_ / "glider.cells"}), 1,
+                  {"a .cells pattern", ".png", ".txt", ".rle"});
+  expect_one_line(run({"run", model(), "--start", *folder_ / "gray.png"}), 1, {"brighter than half"});
+  expect_one_line(run({"run", model(), "--damage", "-1,0,2,2"}), 2, {"--damage", "-1,0,2,2", "TOP,LEFT"});
+  expect_one_line(run({"run", model(), "--size", "-8"}), 2, {"--size", "sides of 1 to"});
+  expect_one_line(run({"run", model(), "--steps", "-1"}), 2, {"--steps", "got -1, expected 0 to 1000000000"});
+  expect_one_line(run({"prove", model(), "period", "-1"}), 2, {"period", "1 to 1000"});
 }
 
 TEST_F(Starts, TheModelIsJudgedByItsOwnRule) {

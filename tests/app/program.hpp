@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "places.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -114,7 +115,8 @@ class Running {
     if (around.ignored_signal) ::signal(around.ignored_signal, SIG_IGN);
     std::vector<char*> argv;
     for (const std::string& a : around.launcher) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(const_cast<char*>(ESPALIER_PROGRAM));
+    const std::string program = test::program_path();
+    argv.push_back(const_cast<char*>(program.c_str()));
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);
     execvp(argv[0], argv.data());

@@ -96,13 +96,48 @@ TEST(Program, AFlagWithAValueIsWrongUsage) {
     expect_one_line(run({"bench", flag}), 2, {"--help"});
 }
 
+TEST(Program, WhatStandsBeforeACommandOrATaskIsRefusedAndNotIgnored) {
+  const TempFolder folder;
+  const auto refused = [&](const Arguments& arguments, const std::vector<std::string>& words) {
+    expect_one_line(run(arguments, {.folder = folder.path()}), 2, words);
+  };
+  refused({"--json", "info", "x"}, {"--json", "before \"info\""});
+  refused({"--bogus", "info", "x"}, {"--bogus", "no such option"});
+  refused({"bogus", "info", "x"}, {"bogus", "expected a command"});
+  refused({"train", "--lr", "5", "life"}, {"--lr", "before \"life\""});
+  refused({"train", "--quiet", "life"}, {"--quiet", "before \"life\""});
+  refused({"train", "--no-trials", "life"}, {"--no-trials", "before \"life\""});
+  refused({"train", "life", "--no-list"}, {"--no-list", "with \"train\" alone"});
+  refused({"train", "bogus", "life"}, {"bogus", "task"});
+  refused({"sweep", "bogus", "life"}, {"sweep: got \"bogus\", expected a task"});
+  refused({"sweep", "bogus"}, {"sweep: got \"bogus\", expected a task"});
+  refused({"train", "--resume", "x", "life"}, {"--resume", "with \"train\" alone"});
+  refused({"train", "life", "--resume", "x"}, {"--resume", "with \"train\" alone"});
+  refused({"sweep", "--seeds", "1", "life"}, {"--seeds", "before \"life\""});
+  refused({"sweep"}, {"got no task"});
+  refused({"sweep", "life", "--halving", "5"}, {"--halving", "no such option"});  // a trial is one seed
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
 TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
-  const std::string program = ESPALIER_PROGRAM;
+  const std::string program = test::program_path();
   for (const char* arguments : {" train --list", " --version", " --help"})
     for (const char* to : {" >/dev/full", " >&-"})
       EXPECT_EQ(WEXITSTATUS(std::system((program + arguments + to + " 2>/dev/null").c_str())), 1) << arguments << to;
   EXPECT_EQ(WEXITSTATUS(std::system((program + " trian >/dev/null 2>/dev/full").c_str())), 2);
+}
+
+TEST(Program, AReaderThatHasSeenEnoughNeedsNoWord) {
+  const TempFolder folder;
+  for (const char* arguments : {"--help", "train life --help", "train --list"}) {
+    const std::string command =
+        test::program_path() + " " + arguments + " 2>" + (folder / "errors") + "; echo $? >" + (folder / "status");
+    // The reader is gone before the program begins.
+    ASSERT_EQ(std::system(("bash -c '(sleep 0.3; " + command + ") | true'").c_str()), 0) << arguments;
+    EXPECT_EQ(text_of(folder / "errors"), "") << arguments;
+    EXPECT_EQ(text_of(folder / "status"), "1\n") << arguments;
+  }
 }
 
 TEST(Program, PathsThatCannotBeLookedAtAreOneLineThatSaysWhy) {

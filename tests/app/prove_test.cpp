@@ -35,7 +35,16 @@ TEST_F(Prove, ATrainedCheckerboardConvergesFromEveryStart) {
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("proved: from every start the 8 x 8 board shows the target after 10 steps"));
   EXPECT_THAT(text.out, HasSubstr("2^256 boards"));
-  EXPECT_EQ(run({"prove", model(), "converges", "--json"}).json()["verdict"], "proved");
+  const nlohmann::json j = run({"prove", model(), "converges", "--json"}).json();
+  EXPECT_EQ(j["verdict"], "proved");
+  EXPECT_GT(j["gates"], 0);
+}
+
+TEST_F(Prove, GatesAreThoseOfAnUnrolledBoardWhereThereIsOne) {
+  const Arguments settles{"prove",   model(), "converges", "--async", "--size", "2",
+                          "--steps", "6",     "--round",   "3",       "--json"};
+  for (const Arguments& command : {settles, {"prove", model(), "equals", "--rule", "B3/S23", "--json"}})
+    EXPECT_FALSE(run(command).json().contains("gates")) << command[2];
 }
 
 TEST_F(Prove, ARefutationComesWithABoardThatIsDrawnAndWritten) {
@@ -109,12 +118,30 @@ TEST_F(Prove, EveryPropertyHasItsAnswer) {
   prove({"converges", "--async", "--size", "2", "--steps", "6", "--round", "3"}, 0, {"by settling", "ever after"});
 }
 
+// The state of the upper left neighbour: no life-like rule, it has a direction.
+TEST(ProveARule, ThatWasLearnedFromATableIsWhatTheCellIsComparedWith) {
+  const TempFolder folder;
+  std::string table;
+  for (int patch = 0; patch < 512; ++patch) table += patch & 1 ? '1' : '0';
+  std::ofstream(folder / "shift.table") << table << "\n";
+  const std::string model = folder / "run";
+  ASSERT_EQ(run({"train", "rule", "--table", folder / "shift.table", "--require-solved", "--quiet", "--out", model})
+                .exit_code,
+            0);
+  const Ended proved = run({"prove", model, "equals"});
+  EXPECT_EQ(proved.exit_code, 0) << proved.err;
+  EXPECT_THAT(proved.out, HasSubstr("proved: the cell is "));
+  EXPECT_THAT(proved.out, HasSubstr("shift.table"));
+  EXPECT_EQ(run({"prove", model, "equals", "--rule", "B3/S23"}).exit_code, 4);
+}
+
 TEST_F(Prove, AProofIsWrittenForOtherCheckers) {
   const std::string proof = *folder_ / "proof";
   const Ended ended = run({"prove", model(), "converges", "--size", "4", "--steps", "10", "--proof", proof});
   ASSERT_EQ(ended.exit_code, 0) << ended.out << ended.err;
-  EXPECT_THAT(test::run("python3 " ESPALIER_SOURCE_DIR "/tests/python/check_drat.py " + proof + ".cnf " + proof).output,
-              HasSubstr("VERIFIED"));
+  EXPECT_THAT(
+      test::run("python3 " + test::source_dir() + "/tests/python/check_drat.py " + proof + ".cnf " + proof).output,
+      HasSubstr("VERIFIED"));
 }
 
 // The README's sentence.

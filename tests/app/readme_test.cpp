@@ -10,7 +10,7 @@ namespace espalier {
 namespace {
 
 std::vector<std::string> readme_commands() {
-  std::istringstream readme(text_of(std::string(ESPALIER_SOURCE_DIR) + "/README.md"));
+  std::istringstream readme(text_of(test::source_dir() + "/README.md"));
   std::vector<std::string> commands;
   bool in_shell = false;
   for (std::string line; std::getline(readme, line);) {
@@ -25,11 +25,11 @@ std::vector<std::string> readme_commands() {
 TEST(Readme, EveryCommandRuns) {
   const std::string program = "build/release/espalier";
   const TempFolder folder;
-  std::filesystem::create_directory_symlink(std::string(ESPALIER_SOURCE_DIR) + "/data", folder / "data");
+  std::filesystem::create_directory_symlink(test::source_dir() + "/data", folder / "data");
   int ran = 0;
   for (std::string command : readme_commands()) {
     if (command.starts_with("script/")) {
-      const std::string script = std::string(ESPALIER_SOURCE_DIR) + "/" + command.substr(0, command.find(' '));
+      const std::string script = test::source_dir() + "/" + command.substr(0, command.find(' '));
       EXPECT_EQ(access(script.c_str(), X_OK), 0) << command;
       continue;
     }
@@ -39,7 +39,7 @@ TEST(Readme, EveryCommandRuns) {
       command += " --train-steps 3 --budget 0";  // the last of an option counts
     if (command.find(" bench") != std::string::npos && command.find("--signature") == std::string::npos)
       command += " --list";
-    command = "cd " + folder.path() + " && " + ESPALIER_PROGRAM + command.substr(program.size()) + " >out.txt 2>&1";
+    command = "cd " + folder.path() + " && " + test::program_path() + command.substr(program.size()) + " >out.txt 2>&1";
     const int status = std::system(command.c_str());
     EXPECT_EQ(WEXITSTATUS(status), 0) << command << "\n" << text_of(folder / "out.txt");
     ++ran;

@@ -157,7 +157,7 @@ TEST_F(Resume, ADamagedCheckpointIsToldOfAndTheOneBeforeIsUsed) {
 
 TEST_F(Resume, DataThatChangedAreRefusedByName) {
   const TempFolder folder;
-  const std::string file = folder / "rows.csv", rows = text_of(std::string(ESPALIER_SOURCE_DIR) + "/data/iris.csv");
+  const std::string file = folder / "rows.csv", rows = text_of(test::source_dir() + "/data/iris.csv");
   std::ofstream(file) << rows;
   const std::string out = folder / "run";
   ASSERT_EQ(

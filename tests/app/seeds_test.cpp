@@ -179,6 +179,19 @@ TEST(Seeds, ATrialOfASweepThatFailsIsToldOf) {
   EXPECT_NE(e.out.find("of 1"), std::string::npos) << e.out;
 }
 
+TEST(Seeds, WhatASweepIsGivenHoldsAlsoWhereItIsTheDefault) {
+  const TempFolder folder;
+  const auto refused = [&](const Arguments& more, const std::vector<std::string>& words) {
+    Arguments sweep{"sweep", "letter", "--quiet", "--out", folder / "s"};
+    sweep.insert(sweep.end(), more.begin(), more.end());
+    expect_one_line(run(sweep), 1, words);
+    EXPECT_FALSE(std::filesystem::exists(folder / "s"));
+  };
+  refused({"--async", "--boundary", "zero"}, {"boundary zero", "boundary periodic"});
+  refused({"--vary", "halving=5"}, {"halving"});
+  refused({"--vary", "until-solved=false"}, {"until-solved"});
+}
+
 TEST(Seeds, KilledOrInterruptedTheyAreContinuedToTheSameBits) {
   const TempFolder folder;
   const auto whole = run(seeds(folder / "whole", "3", "2"), kMany).json();

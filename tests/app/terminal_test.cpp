@@ -20,7 +20,8 @@ class Terminal : public testing::Test {
   static void TearDownTestSuite() { delete folder_; }
 
   static int shell(const std::string& arguments, const std::string& redirection) {
-    const int status = std::system((std::string("exec ") + ESPALIER_PROGRAM + arguments + " " + redirection).c_str());
+    const int status =
+        std::system((std::string("exec ") + test::program_path() + arguments + " " + redirection).c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
 
@@ -73,7 +74,7 @@ TEST_F(Terminal, AFullOneForMessagesDoesNotEndTheTraining) {
 
 TEST_F(Terminal, AReaderThatGoesAwayDoesNotEndTheTraining) {
   const std::string out = *folder_ / "reader";
-  const std::string command = std::string(ESPALIER_PROGRAM) + kTraining + out + " 2>&1 | head -c 10 >/dev/null";
+  const std::string command = test::program_path() + kTraining + out + " 2>&1 | head -c 10 >/dev/null";
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 0);
   expect_same_as_whole(out);
 }

@@ -103,7 +103,7 @@ TEST(Train, TimingTellsTheSharesOfAStep) {
 // For every kind of task, by the fast code and the plain one, for one seed and for several.
 TEST(Train, TimingTellsForwardFromBackwardForEveryTask) {
   const TempFolder folder;
-  const std::string iris = std::string(ESPALIER_SOURCE_DIR) + "/data/iris.csv";
+  const std::string iris = test::source_dir() + "/data/iris.csv";
   const Arguments tasks[] = {
       {"checkerboard-small", "--train-steps", "2", "--eval-every", "2"},
       {"table", "--csv", iris, "--target", "species", "--train-steps", "2", "--eval-every", "2"},
@@ -243,6 +243,26 @@ TEST(Train, AFolderWithOtherFilesIsLeftAlone) {
   EXPECT_FALSE(std::filesystem::exists(folder / "mine/config.json"));
   std::filesystem::create_directory(folder / "empty");
   EXPECT_EQ(run(small({"--out", folder / "empty"})).exit_code, 0);
+}
+
+TEST(Train, TheAdviceAfterAnUnsolvedEndIsOfUse) {
+  const TempFolder folder;
+  const auto advice = [&](const Arguments& more, const Arguments& words) {
+    Arguments arguments = small({"--seed", "5", "--train-steps", "4", "--refine", "0", "--force"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments.insert(arguments.end(), {"--out", folder / "run"});
+    const Ended e = run(arguments);
+    EXPECT_EQ(e.exit_code, 0) << e.err;
+    for (const std::string& word : words) EXPECT_NE(e.err.find(word), std::string::npos) << word << "\n" << e.err;
+  };
+  advice({}, {"the best of 1 attempt:", "--train-steps 8 ", "--seed 6 "});
+  advice({"--seeds", "3"}, {"the best of 3 attempts:", "--train-steps 8 ", "--seed 8 ", "other starts"});
+  advice({"--train-steps", "0"}, {"--train-steps 100 "});
+  advice({"--budget", "1"}, {"--budget 8 "});  // twice what one attempt takes
+  expect_one_line(run(small({"--seeds", "2", "--budget", "99", "--out", folder / "new"})), 1,
+                  {"got 99 for 2 seeds", "a single seed"});
+  advice({"--seeds", "2"}, {});
+  expect_one_line(run({"train", "--resume", folder / "run", "--budget", "99"}), 1, {"budget", "several seeds"});
 }
 
 TEST(Train, OnlyRunsOfOursAreResumed) {
