@@ -11,24 +11,24 @@ TARGET = pathlib.Path(__file__).resolve().parents[1] / "docs" / "python.md"
 HEAD = """# Python
 
 `script/bootstrap && pip install .` (in a virtual environment) builds the package; `script/wheel` makes a source package
-and a wheel to hand on, which carries the libraries it needs. NumPy is the only package it needs; tqdm, pandas, networkx and
-scikit-learn are used when they are there. The `espalier` program comes along, and type checkers find the types of all that
-is public.
+and a wheel to pass on, which includes the libraries it needs. NumPy is the only package it requires; tqdm, pandas,
+networkx and scikit-learn are used if installed. The `espalier` program is included, and type checkers find the types of
+everything public.
 
-What users pass is copied when it has to be: lists, other number types, arrays that are not contiguous or read-only. Texts,
+Arguments are copied when necessary: lists, other number types, arrays that are not contiguous or read-only. Texts,
 ragged lists, complex numbers, masked values, NaN, infinity and wrong shapes are refused with `espalier.Error`, a
-`ValueError`. Calls that take long release the interpreter's lock; an object may be used from several threads, one call at a
-time. In a notebook models, runs, circuits and boards show themselves, in the colours of the page. Notebooks are in
+`ValueError`. Long calls release the interpreter's lock; an object may be used from several threads, one call at a time.
+In a notebook, models, runs, circuits and boards display themselves, in the colours of the page. Notebooks are in
 [examples](../examples).
 
-What Python costs, by `chrt -f 5 python python/overhead.py 15 build/release/espalier` on two cores of an Intel Xeon (Emerald
-Rapids) that other guests share: a training step of `checkerboard` on one thread took 25.5 ms of processor time in a loop of
-one's own, 26.0 ms in the program of the package and 27.8 ms in that of `script/build` (medians of fifteen rounds in turn; half
-of the ratios lay between -13 and +6 %): no difference that could be told from noise. Another five rounds without `chrt` gave
-+11 % and -3 %. The import took 113 to 128 ms, 94 to 107 of them NumPy's. A rollout, hard or soft, takes no
-memory to speak of beyond its result; a soft one with `fire_rate` below 1 as much again.
+What Python costs, by `chrt -f 5 python python/overhead.py 15 build/release/espalier` on two cores of an Intel Xeon
+(Emerald Rapids) that other guests share: a training step of `checkerboard` on one thread took 25.5 ms of processor time
+in a hand-written loop, 26.0 ms in the package's program and 27.8 ms in that of `script/build` (medians of fifteen rounds
+in turn; half of the ratios lay between -13 and +6 %): no difference that could be told from noise. Another five rounds
+without `chrt` gave +11 % and -3 %. The import took 113 to 128 ms, 94 to 107 of them NumPy's. A rollout, hard or soft,
+takes hardly any memory beyond its result; a soft one with `fire_rate` below 1 takes as much again.
 
-This page is made from the docstrings by `python python/make_docs.py`.
+This page is generated from the docstrings by `python python/make_docs.py`.
 """
 # What the engine gives to users and no function of the package makes by itself: said here, since it has no docstrings.
 GIVEN = {
@@ -103,8 +103,8 @@ def page():
             parts.append(f"### {name}\n")
             if name not in RETURNED:
                 parts.append(f"`{signature(name, thing)}`\n")
-            parts.append(prose(thing.__doc__ if name != "Error" else "What users can mend: a `ValueError` whose text "
-                                "says what came, what was expected, and what to do.") + "\n")
+            parts.append(prose(thing.__doc__ if name != "Error" else "What users can fix: a `ValueError` whose text "
+                                "says what was given, what was expected, and what to do.") + "\n")
             if inspect.isclass(thing) and name not in ("Error", "Interrupted"):
                 members = list(member_lines(thing))
                 if members:

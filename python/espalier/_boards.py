@@ -23,12 +23,12 @@ def _boards(values, what, convert):
 class LogicAutomaton(Trained):
     """A grid of cells that all run the same small circuit of logic gates, trained as soft gates.
 
-    ``update`` and ``perceive`` are layer widths, as a list or as the program writes them. Without ``update`` there are ten
-    layers of 256, which then narrow down to the channels: "256x10,128,64,32,16,8,8" for eight of them. ``wiring`` is
-    "unique" or "random", ``boundary`` "zero" or "periodic". ``parametrisation`` is what is trained of a gate: "gates"
-    (sixteen logits), "entries" (four, of its truth table) or "walsh" (four coefficients). With more than one of
-    ``candidates``, what each input of an update gate reads is trained, too; ``start_wire_logit`` is that of the first
-    candidate at the start, all others are 0.
+    ``update`` and ``perceive`` are layer widths, as a list or as the program writes them. Without ``update`` there are
+    ten layers of 256, which then narrow down to the channels: "256x10,128,64,32,16,8,8" for eight of them. ``wiring``
+    is "unique" or "random", ``boundary`` "zero" or "periodic". ``parametrisation`` is how a gate is trained: "gates"
+    (sixteen logits), "entries" (four, of its truth table) or "walsh" (four coefficients). With ``candidates`` above 1,
+    what each input of an update gate reads is trained, too; ``start_wire_logit`` is the logit of the first candidate at
+    the start, all others are 0.
 
     Boards are arrays [boards, height, width, channels]; the first dimension may be left out. Hard boards are uint8
     of 0 and 1, soft ones float32.
@@ -77,7 +77,7 @@ class LogicAutomaton(Trained):
     def rollout(self, initial, steps, soft=False, fire_rate=1, seed=0, last=False, temperature=1.0):
         """The boards at every step, [steps + 1, boards, height, width, channels], or with ``last`` only at the end.
         ``soft``: gates as they are trained instead of the likeliest ones. ``fire_rate`` below 1: in each step a cell
-        takes its new state with this probability; ``seed`` draws which.
+        takes its new state with this probability; ``seed`` decides which.
         """
         steps = whole(steps, "steps", 0, 10**9)
         rate = number(fire_rate, "fire_rate", 0, 1)
@@ -113,13 +113,13 @@ class LogicAutomaton(Trained):
 
     def circuit(self, simplify=True, across_steps=False, from_start=False):
         """The circuit of a cell: inputs are 9 x channels bits of the neighbourhood, outputs the next channels.
-        Simplified with a proof, or every gate as trained. ``across_steps``: only the channels that what is shown ever
-        depends on; with ``from_start`` also by what holds from the start of what was learned on."""
+        Simplified with a proof, or every gate as trained. ``across_steps``: only the channels that the visible ones
+        ever depend on; ``from_start`` also uses what always holds from the start of what was learned."""
         return Circuit._of(self._core.circuit(flag(simplify, "simplify"), flag(across_steps, "across_steps"),
                                               flag(from_start, "from_start")))
 
     def learn_from(self, initial, target, steps, fire_rate=1, name="boards"):
-        """Gives the model what it is judged by and saved with: boards, and what they are to be after some steps."""
+        """Sets what the model is evaluated by and saved with: boards, and what they should become after some steps."""
         start, _ = _boards(initial, "initial", bits)
         wanted, _ = _boards(target, "target", bits)
         self._core.set_examples(text_of(name, "name"), start, wanted, whole(steps, "steps", 1, 10**6),
@@ -167,10 +167,10 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, step
 
     Either arrays ``initial`` and ``target`` ([N, H, W, C] and [N, H, W, channels to learn]; ``batch`` of them are drawn
     for every step), or ``draw(step, rng) -> (initial, target)``. ``validate`` is a pair of arrays that the hard circuit
-    is judged on (by default the given ones, or one draw of its own, of step -1). ``steps`` is the length of a rollout,
+    is evaluated on (by default the given ones, or a separate draw, of step -1). ``steps`` is the length of a rollout,
     ``train_steps`` the number of optimizer steps. ``callback(step, loss, wrong)`` is called at every evaluation, and
     returning False ends the training. Returns a dict with solved, wrong (bits per board, of the best), step, and
-    metrics. Whatever ends it, Ctrl-C too, the model keeps its best weights.
+    metrics. However it ends, even by Ctrl-C, the model keeps its best weights.
 
     >>> start = np.random.default_rng(0).integers(0, 2, (32, 3, 3, 1))
     >>> model = espalier.LogicAutomaton(channels=1, kernels=4, perceive="8,4,2", update="16,8,4,2,1", seed=1, start_logit=2)

@@ -7,7 +7,7 @@ from ._arrays import Error, Wrapper, bits, flag, number, text_of, threads_of, wh
 
 
 class Verification:
-    """Whether two circuits compute the same: true in a condition when that is proved.
+    """Whether two circuits compute the same; as a condition, true when that is proved.
 
     >>> model = espalier.LogicAutomaton(channels=1, kernels=2, update="8,4,2,1", seed=3)
     >>> before = model.circuit()
@@ -49,7 +49,7 @@ class Circuit(Wrapper):
 
     @classmethod
     def read(cls, path):
-        """From a file: Espalier's JSON, BLIF, or AIGER; or of a model or a run's folder, every gate as trained."""
+        """From a file in Espalier's JSON, BLIF or AIGER; or from a model or a run's folder, every gate as trained."""
         return cls(path)
 
     counts = property(lambda self: self._core.counts(), doc="Inputs, outputs, gates by kind, depth.")
@@ -61,7 +61,7 @@ class Circuit(Wrapper):
     proof = property(lambda self: self._core.proof, doc="What is proved about it, in words: how, or that nothing is.")
 
     def simplify(self, sweep=True, resubstitute=True, with_abc=False, goal="gates", search=0):
-        """A smaller circuit that is proved to compute the same; ``proof`` says how. ``goal`` is what is to be small:
+        """A smaller circuit that is proved to compute the same; ``proof`` says how. ``goal`` is what to make small:
         "gates", "ands", "depth" or "lut6"; ``search`` is how many mutants to try for fewer gates."""
         settings = [("sweep", flag(sweep, "sweep")), ("resubstitute", flag(resubstitute, "resubstitute")),
                     ("with-abc", flag(with_abc, "with_abc")), ("goal", text_of(goal, "goal")),

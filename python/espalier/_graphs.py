@@ -14,7 +14,7 @@ def _numbered(graph):
 
 
 class LabelledGraph(Wrapper):
-    """Nodes and edges with texts on them. ``edges`` are (from, to) or (from, to, label).
+    """Nodes and edges with text labels. ``edges`` are (from, to) or (from, to, label).
 
     >>> a = espalier.LabelledGraph(["C", "O"], [(0, 1, "double")])
     >>> b = espalier.LabelledGraph(["C", "N"], [(0, 1, "single")])
@@ -93,8 +93,8 @@ class Graph:
 
 
 class EditDistance:
-    """What it costs to turn one graph into another. ``distance`` is exact when ``exact`` is; else the best found, and
-    the true one lies between ``lower`` and ``upper``.
+    """What it costs to turn one graph into another. ``distance`` is exact when ``exact`` is true; else the best found,
+    and the true one lies between ``lower`` and ``upper``.
 
     >>> path = espalier.LabelledGraph(["C", "C", "O"], [(0, 1), (1, 2)])
     >>> found = espalier.edit_distance(path, espalier.LabelledGraph(["C", "C"], [(0, 1)]))

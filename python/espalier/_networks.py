@@ -28,7 +28,7 @@ class _Optimizer:
     def lr(self, value):
         self._lr = number(value, "lr", 0, 1e6)
 
-    steps = property(lambda self: self._core.steps, doc="How many were made.")
+    steps = property(lambda self: self._core.steps, doc="How many steps were made.")
 
     def zero_grad(self):
         """Sets the model's gradients to 0."""
@@ -89,7 +89,7 @@ class Trained(Wrapper):
         return self._core.gradient_norm()
 
     def clip_gradients(self, max_norm):
-        """Scales the gradients to at most this norm; returns the norm before."""
+        """Scales the gradients to at most this norm; returns the previous norm."""
         return self._core.clip_gradients(number(max_norm, "max_norm", 0))
 
 
@@ -145,7 +145,7 @@ class DagNN(_Network):
         self._core.save(text_of(path, "path"))
 
     def copy(self, threads=None):
-        """A network of its own with the same weights, gradients and ids."""
+        """An independent network with the same weights, gradients and ids."""
         return DagNN._of(self._core.copy(threads_of(threads)))
 
     def __getstate__(self):
@@ -228,7 +228,7 @@ class DagNN(_Network):
     __call__ = forward
 
     def backward_accumulate(self, output_grad):
-        """Adds the gradients of the last forward; output_grad is [samples, outputs]. Nothing in eval mode."""
+        """Adds the gradients of the last forward; output_grad is [samples, outputs]. Does nothing in eval mode."""
         self._core.backward_accumulate(floats(output_grad, "output_grad", 2))
 
     def has_gradients(self):

@@ -16,7 +16,7 @@ _last = None
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while training. ``run`` is what was reached; one with a folder goes on with ``espalier.resume``.
+    """Ctrl-C while training. ``run`` is what was reached; with a folder it can be continued by ``espalier.resume``.
 
     >>> def stop(event):
     ...     raise KeyboardInterrupt  # what Ctrl-C does
@@ -33,7 +33,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def last_run():
-    """The run that was trained last, also when it was interrupted or a callback raised; None before the first.
+    """The run that was trained last, even if it was interrupted or a callback raised; None before the first.
 
     >>> run = espalier.train("life", seed=1, train_steps=5, refine=0, progress=False)
     >>> espalier.last_run() is run
@@ -43,7 +43,7 @@ def last_run():
 
 
 def tasks():
-    """What can be trained: names and what they are.
+    """What can be trained: names and descriptions.
 
     >>> "life" in espalier.tasks()
     True
@@ -61,7 +61,7 @@ def options(task):
 
 
 class RewriteModel:
-    """A trained network that rewrites expressions: what ``train("simplify")`` gives. Call it with one.
+    """A trained network that rewrites expressions: what ``train("simplify")`` gives. Call it with an expression.
 
     >>> model = espalier.train("simplify", train_steps=5, progress=False).model
     >>> model("(+ x 0)")[0]  # and then the expression after every pass
@@ -240,8 +240,8 @@ class Run:
 
     @property
     def metrics(self):
-        """One entry per evaluation of the winning seed: a dict of NumPy arrays (step, seconds, loss, score, ...), with a
-        ``to_pandas()`` of its own."""
+        """One entry per evaluation of the winning seed: a dict of NumPy arrays (step, seconds, loss, score, ...), with
+        its own ``to_pandas()``."""
         if self.folder:
             inner = os.path.join(self.folder, f"seed-{self.seed}", "metrics.csv")
             path = inner if os.path.exists(inner) else os.path.join(self.folder, "metrics.csv")
@@ -276,18 +276,18 @@ def train(task, *, seeds=None, seed=None, threads=None, out=None, force=False, p
 
     Keywords are the options of ``espalier train TASK``, with underscores for dashes; ``espalier.options(task)`` lists
     them. ``threads=None`` is all cores, and the result is the same for any number. ``out`` is a folder; without one
-    everything stays in memory. ``published=True`` takes the settings of the publication for all that is not given.
+    everything stays in memory. ``published=True`` uses the settings of the publication for everything not given.
     ``seconds`` ends the run after this time; it can be resumed. ``checkpoint_every`` is a number of steps, 0 every few
     seconds.
 
     ``callback(event)`` is called on this thread with what happens. ``event.kind`` is "seed_started", "step",
     "evaluated", "checkpoint", "search" (``event.search`` has done, total, wrong and gates), "snapshot", "seed_ended" or
     "message" (``event.text``); ``event.seed``, ``step``, ``steps``, ``seconds``, ``loss``, ``score``,
-    ``validation_loss``, ``solved`` and ``extra`` say where training is. Steps and pieces of a search may be left out
-    when they come quicker than the callback returns. Returning False stops the run.
+    ``validation_loss``, ``solved`` and ``extra`` say where training is. Steps and pieces of a search may be skipped
+    when they come faster than the callback returns. Returning False stops the run.
 
-    Ctrl-C stops it within a second and raises ``Interrupted``, whose ``run`` can be used. Other Python threads go on
-    meanwhile. A seed that fails while others do not is a RuntimeWarning, and told in ``run.seeds``.
+    Ctrl-C stops it within a second and raises ``Interrupted``, whose ``run`` can be used. Other Python threads keep
+    running meanwhile. A seed that fails while others do not gives a RuntimeWarning, and is listed in ``run.seeds``.
 
     >>> run = espalier.train("life", seed=1, train_steps=30, progress=False)
     >>> float(run.metrics["step"][-1])
@@ -306,8 +306,8 @@ def train(task, *, seeds=None, seed=None, threads=None, out=None, force=False, p
 
 def resume(folder, *, train_steps=None, budget=None, threads=None, seconds=0, checkpoint_every=0, progress=True,
            callback=None):
-    """Goes on with the run in a folder, to the same bits as if it had never stopped. ``train_steps`` or ``budget``: give
-    it more.
+    """Continues the run in a folder, to the same bits as if it had never stopped. ``train_steps`` or ``budget`` extends
+    it.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp() + "/run"

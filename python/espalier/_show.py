@@ -65,8 +65,8 @@ class Boards(np.ndarray):
         return frames if axes == "THWC" else None
 
     def gif(self, path=None, zoom=8, delay_ms=100):
-        """The frames as a GIF, its first board if there are several: written to a path, or its bytes. One channel is
-        black and white, of three and more the first three are colours."""
+        """The frames as a GIF, of the first board if there are several: written to a path, or returned as bytes. One
+        channel is black and white; of three or more the first three are colours."""
         frames = self._frames()
         if frames is None:
             raise Error(f"[gif] got an array of shape {self.shape}, expected boards: [steps, boards, height, width, channels]")

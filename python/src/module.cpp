@@ -49,10 +49,12 @@ void set_fields(Fields& fields, const nb::list& settings) {
     const auto name = nb::cast<std::string>(pair[0]);
     Field& field = fields.at(name);
     const FieldValue value = to_field(pair[1], name);
-    if (const auto* text = std::get_if<std::string>(&value))
+    if (const auto* text = std::get_if<std::string>(&value)) {
       field.set_text(*text);
-    else
+    } else {
       field.set(value);
+      field.named();
+    }
   }
 }
 

@@ -72,6 +72,16 @@ def test_options_are_checked_with_the_messages_of_the_program():
         small(threads=0)
 
 
+def test_a_shape_that_something_else_decides_is_refused(tmp_path):
+    with pytest.raises(espalier.Error, match="boundary periodic, expected boundary zero"):
+        espalier.train("letter", heal=True, boundary="periodic", progress=False)
+    small(out=tmp_path / "first")
+    begin = {"from": str(tmp_path / "first")}
+    with pytest.raises(espalier.Error, match="channels 3, expected channels 4"):
+        small(channels=3, **begin)
+    assert small(channels=4, **begin).folder is None
+
+
 def test_flags_and_numpy_numbers_are_keywords():
     run = espalier.train("life", train_steps=np.int64(5), until_solved=False, lr=np.float32(0.05), progress=False)
     assert run.steps == 5
