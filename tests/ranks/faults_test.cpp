@@ -184,7 +184,8 @@ TEST(RanksFaults, RanksWithOtherOptionsAreRefused) {
   const TempFolder folder;
   Surroundings around = ranks(1);  // and, after a colon, one more with other options
   const Arguments task = kLong + Arguments{"--out", folder / "run"};
-  const Ended e = run(task + Arguments{":", "-n", "1", ESPALIER_PROGRAM} + task + Arguments{"--batch", "3"}, around);
+  const Ended e =
+      run(task + Arguments{":", "-n", "1", test::program_path()} + task + Arguments{"--batch", "3"}, around);
   EXPECT_NE(e.exit_code, 0);
   EXPECT_NE(e.err.find("its options on rank 1"), std::string::npos) << e.err;
   EXPECT_FALSE(std::filesystem::exists(folder / "run"));
@@ -192,7 +193,7 @@ TEST(RanksFaults, RanksWithOtherOptionsAreRefused) {
 
 TEST(RanksFaults, RanksWithAnotherProgramAreRefused) {
   const TempFolder folder;
-  std::filesystem::copy_file(ESPALIER_PROGRAM, folder / "other");
+  std::filesystem::copy_file(test::program_path(), folder / "other");
   std::ofstream(folder / "other", std::ios::app) << "x";
   const Arguments task = kLong + Arguments{"--out", folder / "run"};
   const Ended e = run(task + Arguments{":", "-n", "1", folder / "other"} + task, ranks(1));
@@ -213,8 +214,9 @@ TEST(RanksFaults, RanksWithAnotherMathematicalLibraryAreRefused) {
   std::filesystem::copy_file(library, other);
   std::ofstream(other, std::ios::app) << "x";
   const Arguments task{"train", "--list"};
-  const Ended e = run(
-      task + Arguments{":", "-n", "1", "env", "LD_LIBRARY_PATH=" + folder.path(), ESPALIER_PROGRAM} + task, ranks(1));
+  const Ended e =
+      run(task + Arguments{":", "-n", "1", "env", "LD_LIBRARY_PATH=" + folder.path(), test::program_path()} + task,
+          ranks(1));
   EXPECT_NE(e.exit_code, 0);
   EXPECT_NE(e.err.find("libraries on rank 1"), std::string::npos) << e.err;
 }
@@ -224,7 +226,7 @@ TEST(RanksFaults, ARankOnAnotherHostIsNamedWithIt) {
   const Arguments task{"train", "--list"};
   const Ended e = run(task +
                           Arguments{":", "-n", "1", "unshare", "--uts", "sh", "-c",
-                                    "hostname far-away; exec \"$0\" \"$@\"", ESPALIER_PROGRAM} +
+                                    "hostname far-away; exec \"$0\" \"$@\"", test::program_path()} +
                           task + Arguments{"--json"},
                       ranks(1));
   EXPECT_NE(e.exit_code, 0);
@@ -236,7 +238,7 @@ TEST(RanksFaults, ProgramsStartedTogetherThatKnowNothingOfEachOtherAreRefused) {
   const auto started = [](const char* rank) {
     return run({"train", "--list"}, {.environment = {{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", rank}}});
   };
-  expect_one_line(started("0"), 2, {"[ranks] got a start as one of 4", "srun --mpi=pmix"});
+  expect_one_line(started("0"), 2, {"[ranks] got one of 4 processes", "srun --mpi=pmix"});
   const Ended third = started("2");
   EXPECT_EQ(third.exit_code, 0) << "a failure of its own could end the first before that has spoken";
   EXPECT_EQ(third.err + third.out, "") << "said once is enough";
@@ -251,7 +253,7 @@ TEST(RanksFaults, AProgramBuiltWithoutMpiRefusesToBeOneOfSeveral) {
   const Ended e = run({}, around);
   EXPECT_EQ(e.exit_code, 2) << e.err;
   EXPECT_EQ(e.out, "");
-  EXPECT_EQ(count_of(e.err, "espalier: [ranks] got a start as one of 3"), 1u) << e.err;
+  EXPECT_EQ(count_of(e.err, "espalier: [ranks] got one of 3 processes"), 1u) << e.err;
   EXPECT_NE(e.err.find("built without MPI"), std::string::npos) << e.err;
   around.launcher = {ESPALIER_WITHOUT_MPI};
   around.environment.clear();
@@ -260,7 +262,8 @@ TEST(RanksFaults, AProgramBuiltWithoutMpiRefusesToBeOneOfSeveral) {
 
 // The same command on two ranks, each in a folder of its own.
 Ended in_folders(const Arguments& command, const std::string& one, const std::string& two) {
-  return run(command + Arguments{":", "-n", "1", "-wdir", two, ESPALIER_PROGRAM} + command, ranks(1, {"-wdir", one}));
+  return run(command + Arguments{":", "-n", "1", "-wdir", two, test::program_path()} + command,
+             ranks(1, {"-wdir", one}));
 }
 
 TEST(RanksFaults, RanksWithOtherDataAreRefused) {

@@ -82,7 +82,7 @@ TEST(RanksFigures, RanksWithoutUseAreToldOf) {
     const TempFolder folder;
     return run(Arguments{"train"} + task + kShort + Arguments{"--out", folder / "run"}, ranks(2)).err;
   };
-  const char* words = "nothing of a step can be shared out: each of the 2 ranks does all of it";
+  const char* words = "no part of a step can be shared out: each of the 2 ranks does all of it";
   EXPECT_EQ(count_of(said({"letter", "--steps", "2", "--refine", "0"}), words), 1u);
   EXPECT_EQ(count_of(said({"checkerboard-small", "--refine", "0"}), words), 0u);
 }

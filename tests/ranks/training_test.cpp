@@ -37,7 +37,7 @@ TEST(RanksDeterminism, AnAsynchronousCheckerboardGivesOneHash) {
 }
 
 TEST(RanksDeterminism, APictureGivesOneHash) {
-  expect_one_hash({"pattern", "--target", ESPALIER_SOURCE_DIR "/data/targets/lizard-20.txt", "--train-steps", "2",
+  expect_one_hash({"pattern", "--target", test::source_dir() + "/data/targets/lizard-20.txt", "--train-steps", "2",
                    "--eval-every", "2", "--steps", "4", "--batch", "3", "--refine", "300"});
 }
 
@@ -53,11 +53,11 @@ TEST(RanksDeterminism, AnyRuleGivesOneHash) {
   expect_one_hash(Arguments{"rule", "--rule", "B36/S23"} + kFive + Arguments{"--batch", "20"});
 }
 TEST(RanksDeterminism, PairsOfBoardsGiveOneHash) {
-  expect_one_hash(Arguments{"boards", "--data", ESPALIER_SOURCE_DIR "/tests/data/pairs.npz"} + kFive);
+  expect_one_hash(Arguments{"boards", "--data", test::source_dir() + "/tests/data/pairs.npz"} + kFive);
 }
 TEST(RanksDeterminism, APictureThatHealsGivesOneHash) {
   expect_one_hash(
-      Arguments{"pattern", "--target", ESPALIER_SOURCE_DIR "/data/targets/lizard-20.txt", "--heal", "--steps", "2"} +
+      Arguments{"pattern", "--target", test::source_dir() + "/data/targets/lizard-20.txt", "--heal", "--steps", "2"} +
       kFive);
 }
 
