@@ -72,7 +72,7 @@ std::vector<std::uint32_t> GateGraph::topological_order() const {
   return order;
 }
 
-Netlist GateGraph::netlist() const {
+Netlist GateGraph::netlist(bool shallow) const {
   Netlist result;
   result.name = name_;
   result.inputs = input_names_;
@@ -82,6 +82,7 @@ Netlist GateGraph::netlist() const {
   const auto literal = [&](Edge edge) { return literals[node_of(edge)] ^ inverted(edge); };
   std::vector<bool> plain(nodes_.size()), turned(nodes_.size());
   for (const Edge output : outputs_) (inverted(output) ? turned : plain)[node_of(output)] = true;
+  std::vector<Net> twins(shallow ? nodes_.size() : 0, kNoNet);
   for (const std::uint32_t n : topological_order()) {
     // In the polarity that outputs want, if they all want the same.
     const GraphNode& node = nodes_[n];
@@ -91,11 +92,14 @@ Netlist GateGraph::netlist() const {
     if (b.inverted) gate = invert_b(gate);
     const bool turn = turned[n] && !plain[n];
     literals[n] = {result.add_gate(turn ? invert_output(gate) : gate, a.net, b.net), turn};
+    if (shallow && turned[n] && plain[n]) twins[n] = result.add_gate(invert_output(gate), a.net, b.net);
   }
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
     const Edge edge = outputs_[o];
-    result.add_output(output_names_[o],
-                      node_of(edge) == 0 ? builder.net({kNoNet, inverted(edge)}) : builder.net(literal(edge)));
+    const std::uint32_t n = node_of(edge);
+    Net net = shallow && inverted(edge) ? twins[n] : kNoNet;
+    if (net == kNoNet) net = builder.net(n == 0 ? Literal{kNoNet, inverted(edge)} : literal(edge));
+    result.add_output(output_names_[o], net);
   }
   return result;
 }

@@ -28,8 +28,9 @@ class GateGraph {
  public:
   // XORs become three ANDs when `only_ands`, here and in add().
   GateGraph(const Netlist& netlist, bool only_ands);
-  // The live gates in topological order, inversions absorbed.
-  Netlist netlist() const;
+  // The live gates in topological order, inversions absorbed. Where outputs want a gate in both polarities one of them
+  // reads an inverter or, if the circuit is to be `shallow`, another gate: as many gates, but no level more.
+  Netlist netlist(bool shallow = false) const;
 
   std::size_t size() const { return nodes_.size(); }
   const GraphNode& node(std::uint32_t n) const { return nodes_[n]; }

@@ -87,7 +87,7 @@ class Rewriter {
       find_cuts(n);
       improve(n);
     }
-    return graph_.netlist();
+    return graph_.netlist(options_.goal == CircuitGoal::kDepth);
   }
 
  private:

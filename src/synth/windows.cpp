@@ -45,7 +45,7 @@ class Windows {
       report_.spent += walked_;  // a long chain that nothing else reads, walked down from each of its gates
       break;
     }
-    return graph_.netlist();
+    return graph_.netlist(options_.goal == CircuitGoal::kDepth);
   }
 
  private:

@@ -204,12 +204,18 @@ RC_GTEST_PROP(Restructure, EveryPassKeepsCircuitsOfManyInputsInEveryGoal, ()) {
   RC_ASSERT(count_netlist(level).depth <= count_netlist(n).depth);
 }
 
-TEST(Balance, AGateThatOutputsWantInBothPolaritiesMakesNothingDeeper) {
+TEST(Restructure, AGateThatOutputsWantInBothPolaritiesMakesNothingDeeper) {
   Netlist n;
   const Net a = n.add_input("a"), b = n.add_input("b");
   n.add_output("both", n.add_gate(Gate::kAnd, a, b));
   n.add_output("not_both", n.add_gate(Gate::kNand, a, b));
-  EXPECT_EQ(count_netlist(balance(n)).depth, 1u);
+  const Netlist rewritten = rewrite(n, {.goal = CircuitGoal::kDepth});
+  const Netlist rebuilt = resubstitute_once(n, {.goal = CircuitGoal::kDepth});
+  for (const Netlist& level : {balance(n), rewritten, rebuilt}) {
+    EXPECT_EQ(count_netlist(level).depth, 1u);
+    EXPECT_EQ(level.gates.size(), 2u);
+    EXPECT_TRUE(equal(n, level));
+  }
 }
 
 RC_GTEST_PROP(Rebuild, CircuitsMadeOfATableAloneComputeIt, ()) {
