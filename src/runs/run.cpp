@@ -152,7 +152,8 @@ struct Run::State {
         if (trainer.state().best.solved && several()) note_solved(row.seed);
         return !done();
       };
-      Outcome outcome = done() ? Outcome::kInterrupted : session.run(control, go_on);
+      // One that came to its end in an earlier session takes no step, and tells again how it ended.
+      Outcome outcome = done() && !session.finished() ? Outcome::kInterrupted : session.run(control, go_on);
       // Solved in the very step after which a lower seed's success would have stopped it.
       if (outcome == Outcome::kInterrupted && several() && session.solved()) outcome = Outcome::kSolved;
       const bool ended = outcome != Outcome::kInterrupted;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 
 #include "espalier/error.hpp"
@@ -96,6 +97,23 @@ TEST_F(SeedsTest, ResumedAfterItsEndARunTellsTheSameOfSeedsThatWereBeaten) {
     }
   }
   EXPECT_EQ(read_text(folder_ / "whole/seeds.csv"), table);
+}
+
+// By chance it may reach its last step just before a lower one solves the task.
+TEST_F(SeedsTest, ASeedThatReachedItsEndIsNotCalledBeatenLater) {
+  const std::uint64_t winner = train("whole", 3).best().seed;
+  SeedReport ended;
+  for (std::uint64_t seed = winner + 1; seed <= kSeeds && ended.outcome != "finished"; ++seed) ended = alone(seed);
+  ASSERT_EQ(ended.outcome, "finished") << "every seed solves it: choose other options for this test";
+  const std::string own = folder_ / fmt::format("whole/seed-{}", ended.seed);
+  std::filesystem::remove_all(own);
+  std::filesystem::copy(folder_ / fmt::format("alone-{}", ended.seed), own, std::filesystem::copy_options::recursive);
+  ThreadPool pool(2);
+  const RunReport again = TrainingRun::resume(folder_ / "whole").train(pool);
+  EXPECT_EQ(again.best().seed, winner);
+  EXPECT_EQ(again.seeds[ended.seed - 1].outcome, "finished");
+  EXPECT_EQ(again.seeds[ended.seed - 1].steps, ended.steps);
+  EXPECT_EQ(again.seeds[ended.seed - 1].weights_hash, ended.weights_hash);
 }
 
 TEST_F(SeedsTest, WhenNoneSolvesTheBestScoreWinsThenTheLossThenTheLowerSeed) {
