@@ -153,7 +153,7 @@ int run(const BenchFlags& f) {
 
 Command bench_command() {
   const auto f = std::make_shared<BenchFlags>();
-  Command command{"bench", "measure the speed of every room on this machine"};
+  Command command{"bench", "measure the speed of every part of the program on this machine"};
   Fields& o = command.options;
   o.add("threads", f->threads, "thread counts to compare (default 1,2,4,... all cores)").metavar("1,2");
   o.add("filter", f->options.filter, "only cases whose name contains this").metavar("NAME");

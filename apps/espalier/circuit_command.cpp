@@ -176,7 +176,7 @@ Command circuit_command() {
       "Example: espalier circuit runs/life-1 --lut 6";
   return std::move(command).with(f, [](Options& f) {
     const LoadedCircuit loaded = load_circuit(f.path);
-    const Netlist& raw = loaded.netlist;
+    const Netlist raw = loaded.netlist();
     const ThreadPool pool(f.threads);
     f.simplify.pool = &pool;
     if (f.lut == 1) throw UsageError("--lut", "got 1, expected 2 to 6");

@@ -54,7 +54,8 @@ std::string metavar_of(const Field& field) {
 
 // A field's Error says "[name] got ...": on the command line the name is that of the flag.
 void set_from_flag(Field field, const std::string& text, std::set<std::string>& given) {
-  given.insert(field.name());
+  // A flag that is turned off is as good as not given: one command line serves for several commands and tasks.
+  if (field.kind() != Field::Kind::kFlag || text == "true") given.insert(field.name());
   try {
     field.set_text(text);
   } catch (const Error& e) {

@@ -112,8 +112,9 @@ int evaluate(const EvalFlags& f, const std::set<std::string>& given) {
 
 Command eval_command() {
   const auto f = std::make_shared<EvalFlags>();
-  Command command{"eval",
-                  "validate a trained automaton and put it through its trials, or a table model on the rows of a file"};
+  Command command{
+      "eval",
+      "validate a trained automaton and put it through its trials, or test a table model on the rows of a file"};
   command.arguments = {
       {"model", &f->model, "a trained automaton or table model: its run's folder or model.safetensors"},
       {"csv", &f->csv, "for a table model: rows with its columns and its target; - reads standard input", false}};

@@ -63,8 +63,7 @@ int run(const Options& o) {
   if (!o.board.empty()) return write_board(o);
   const LoadedCircuit loaded = load_circuit(o.path);
   if (o.across_steps && !loaded.model) throw UsageError("--across-steps", "got a netlist, expected a model");
-  const ProvedCircuit circuit = prove_circuit(loaded, o.cell);
-  ExportOptions options = loaded.model ? export_options(*loaded.model, circuit) : ExportOptions{};
+  auto [circuit, options] = prove_circuit(loaded, o.cell);
   options.format = circuit_format(o.format);
   if (!alone) options.file = o.output;
   options.name = o.name;
@@ -110,7 +109,8 @@ Command export_command() {
   command.options.add("across-steps", f->across_steps, "keep only the channels that a visible one ever depends on");
   command.options.add("board", f->board, "aiger: a whole board with latches, its target as the property")
       .metavar("N|HxW");
-  command.options.add("steps", f->steps, "--board: after how many steps (default: as trained)", 1, 1e6);
+  command.options.add("steps", f->steps, "--board: the step from which the target must be shown (default: as trained)",
+                      1, 1e6);
   command.options.add("from-start", f->cell.from_start,
                       "--board, --across-steps: from the task's start alone, not from every start");
   add_json(command.options, f->json);

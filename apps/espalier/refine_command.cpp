@@ -162,7 +162,7 @@ int refine_table(const Options& o, const std::string& output) {
   if (o.resume) throw UsageError("--resume", "got a circuit, expected a model");
   const std::string extension = std::filesystem::path(output).extension().string();
   const CircuitFormat format = circuit_format(extension.empty() ? "blif" : extension.substr(1));
-  const Netlist given = load_circuit(o.model).netlist;
+  const Netlist given = load_circuit(o.model).netlist();
   const Netlist circuit = o.search.shrink ? search_start(given, o.search) : given;
   TableScore score(parse_table(read_text(o.table), o.table, circuit.inputs.size(), circuit.outputs.size()));
   ThreadPool pool(o.threads);

@@ -273,7 +273,7 @@ Command run_command() {
   o.add("steps", {[f = f.get()] { return f->steps ? std::to_string(*f->steps) : ""; }, set_steps},
         "steps to run; 0 = show the start (default: as trained; checkerboards twice that, a rule 100)")
       .metavar("N");
-  o.add("seed", f->seed, "seed of the start, of updates and of damage", 0, 1.8446744073709552e19);
+  o.add("seed", f->seed, "seed of the start, of updates and of resets", 0, 1.8446744073709552e19);
   o.add("async", f->fire_rate, "probability that a cell updates in a step (default: as trained)", 1e-6, 1)
       .metavar("RATE");
   o.add("damage", f->damage, "hold a rectangle at 0: TOP,LEFT,HEIGHT,WIDTH[,FROM,TO]");

@@ -359,7 +359,7 @@ Command task_command(const Task& task) {
 Command train_command() {
   const auto flags = std::make_shared<TrainFlags>();
   Command command{"train", "train a task, or continue a run"};
-  command.footer = "espalier train --list shows the tasks, espalier train TASK --help their options.";
+  command.footer = "espalier train TASK --help shows the options of a task.";
   command.what_it_takes = "task";
   command.options.add("list", flags->list, "list the tasks");
   command.options.add("resume", flags->resume, "continue the run in this folder").metavar("DIR");

@@ -54,7 +54,7 @@ Command verify_command() {
       "Exit code 0: proved equal, 4: different, 3: undecided, 1: an error, 2: wrong usage.\n"
       "Example: espalier verify runs/life-1 life.blif";
   return std::move(command).with(f, [](Options& f) {
-    const Netlist first = load_circuit(f.first).netlist, second = load_circuit(f.second).netlist;
+    const Netlist first = load_circuit(f.first).netlist(), second = load_circuit(f.second).netlist();
     VerifyOptions limits;
     limits.seconds = f.seconds;
     const VerifyReport report = verify(first, second, limits);

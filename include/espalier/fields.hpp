@@ -76,7 +76,7 @@ class Field {
 
  private:
   void set_value_of(const std::string& text);
-  void check_range(double value) const;
+  void check_range(double value, const std::string& shown) const;
   [[noreturn]] void refuse(const std::string& got, const std::string& expected) const;
 
   std::string name_, help_;

@@ -216,12 +216,18 @@ ExportOptions export_options(const LatticeModel& model, const ProvedCircuit& cir
 
 // A model, the folder of its run, or a netlist in JSON, BLIF or AIGER, told apart by what is in the file.
 struct LoadedCircuit {
-  Netlist netlist;                                 // as trained, or as the file has it
+  Netlist given = {};                              // as the file has it
   std::shared_ptr<const LatticeModel> model = {};  // null: a netlist from a file
+  Netlist netlist() const { return model ? model->raw_cell() : given; }
 };
 LoadedCircuit load_circuit(const std::string& path);
-// prove_cell() of a model that was loaded as a circuit; a netlist has no steps to look across.
-ProvedCircuit prove_circuit(const LoadedCircuit& loaded, const CellOptions& options = {});
+// A circuit that may be exported, and the board that it is exported with.
+struct ExportableCircuit {
+  ProvedCircuit circuit;
+  ExportOptions options = {};
+};
+// prove_cell() and export_options() of a model; a netlist has neither steps to look across nor a board.
+ExportableCircuit prove_circuit(const LoadedCircuit& loaded, const CellOptions& options = {});
 
 // ---- Theorems about whole boards
 

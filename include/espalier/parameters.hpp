@@ -104,7 +104,7 @@ inline constexpr std::size_t kFlatChunk = 16 * 1024;
 
 // Private gradient arrays for chunks that run in parallel, summed afterwards in a fixed tree over slot numbers: the one
 // reduction of gradients in the library. The number of slots comes from the problem, never from the number of threads,
-// and a slot never holds parts of two samples.
+// and a slot never holds parts of two samples, or of two groups of whole samples where samples are small.
 //
 //   GradientSlots slots(count, parameters.num_parameters());
 //   slots.zero(pool);

@@ -87,11 +87,7 @@ std::vector<std::pair<std::string, nb::bytes>> exported(const ExportableCircuit&
 
 ExportableCircuit read_circuit(const std::string& path) {
   nb::gil_scoped_release release;
-  const LoadedCircuit loaded = load_circuit(path);
-  if (!loaded.model) return {ProvedCircuit::as_given(loaded.netlist)};
-  ProvedCircuit circuit = prove_circuit(loaded, {.form = CellForm::kAsTrained});
-  ExportOptions options = export_options(*loaded.model, circuit);
-  return {std::move(circuit), std::move(options)};
+  return prove_circuit(load_circuit(path), {.form = CellForm::kAsTrained});
 }
 
 ExportableCircuit simplified(const ExportableCircuit& c, const nb::list& settings) {

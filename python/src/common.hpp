@@ -97,12 +97,6 @@ struct PyOptimizer {
   std::shared_ptr<Optimizer> held;
 };
 
-// A circuit that may be exported, and the board that it is exported with.
-struct ExportableCircuit {
-  ProvedCircuit circuit;
-  ExportOptions options = {};
-};
-
 // The tensors as a dict of views; `owner` keeps the arrays alive. Only for parameters that never grow.
 nb::dict tensor_views(Parameters& parameters, bool gradients, nb::handle owner);
 

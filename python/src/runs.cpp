@@ -47,17 +47,21 @@ Event copy_event(const RunEvent& e) {
 
 nb::dict report_of(const SeedReport& r) {
   nb::dict d;
+  // Of a seed that was beaten before it began nothing is known.
+  const auto known = [&](const char* name, const auto& value) {
+    d[name] = r.started ? nb::cast(value) : nb::object(nb::none());
+  };
   d["seed"] = r.seed;
-  d["steps"] = r.steps;
-  d["best_step"] = r.best_step;
-  d["loss"] = r.loss;
-  d["score"] = r.score;
-  d["validation_loss"] = r.validation_loss;
+  known("steps", r.steps);
+  known("best_step", r.best_step);
+  known("loss", r.loss);
+  known("score", r.score);
+  known("validation_loss", r.validation_loss);
   d["solved"] = r.solved;
   d["outcome"] = r.outcome;
-  d["seconds"] = r.seconds;
-  d["num_parameters"] = r.num_parameters;
-  d["weights_hash"] = r.weights_hash;
+  known("seconds", r.seconds);
+  known("num_parameters", r.num_parameters);
+  known("weights_hash", r.weights_hash);
   d["facts"] = to_python(r.facts);
   d["error"] = r.error ? nb::object(nb::str(text_of(r.error).c_str())) : nb::none();
   return d;

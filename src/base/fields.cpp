@@ -129,21 +129,21 @@ std::string Field::text() const {
 
 void Field::refuse(const std::string& got, const std::string& expected) const { fail(name_, got, expected); }
 
-void Field::check_range(double value) const {
+void Field::check_range(double value, const std::string& shown) const {
   if (value >= min_ && value <= max_) return;
-  if (kind() == Kind::kInteger) refuse(whole_text(value), whole_text(min_) + " to " + whole_text(max_));
-  refuse(fmt::format("{}", value), fmt::format("{:g} to {:g}", min_, max_));
+  if (kind() == Kind::kInteger) refuse(shown, whole_text(min_) + " to " + whole_text(max_));
+  refuse(shown, fmt::format("{:g} to {:g}", min_, max_));
 }
 
 void Field::set(const FieldValue& value) {
   const auto shown = std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
   const auto integer = [&](auto* member) {
     std::visit(Overloaded{[&](std::int64_t v) {
-                            check_range(static_cast<double>(v));
+                            check_range(static_cast<double>(v), shown);
                             *member = static_cast<std::decay_t<decltype(*member)>>(v);
                           },
                           [&](std::uint64_t v) {
-                            check_range(static_cast<double>(v));
+                            check_range(static_cast<double>(v), shown);
                             *member = static_cast<std::decay_t<decltype(*member)>>(v);
                           },
                           [&](const auto&) { refuse(shown, "a whole number"); }},
@@ -155,7 +155,7 @@ void Field::set(const FieldValue& value) {
                               [](std::uint64_t x) { return static_cast<double>(x); },
                               [&](const auto&) -> double { refuse(shown, "a number"); }},
                    value);
-    check_range(v);
+    check_range(v, shown);
     *member = static_cast<std::decay_t<decltype(*member)>>(v);
   };
   const auto text = [&]() -> const std::string& {

@@ -98,16 +98,18 @@ std::optional<OtherKind> kind_by_content(std::string_view text) {
   constexpr std::pair<std::string_view, OtherKind> kBegins[] = {
       {"\xFF\xD8\xFF", {"a JPEG", kSavePicture}},
       {"GIF8", {"a GIF", kSavePicture}},
-      {"RIFF", {"a WebP", kSavePicture}},
       {"BM", {"a BMP", kSavePicture}},
       {"II*", {"a TIFF", kSavePicture}},
-      {"MM", {"a TIFF", kSavePicture}},
-      {"PK\x03\x04", kArrays},
+      {std::string_view("MM\0*", 4), {"a TIFF", kSavePicture}},
       {"\x93NUMPY", kArrays},
       {"!", kCells},
   };
   for (const auto& [begin, kind] : kBegins)
     if (text.starts_with(begin)) return kind;
+  if (text.starts_with("RIFF") && text.substr(0, 12).ends_with("WEBP")) return OtherKind{"a WebP", kSavePicture};
+  if (text.starts_with("PK\x03\x04"))  // the name of its first member begins at byte 30
+    return text.substr(0, 300).find(".npy") == std::string_view::npos ? OtherKind{"a ZIP archive", kSavePicture}
+                                                                      : kArrays;
   return is_rle(text) ? std::optional(kRle) : std::nullopt;
 }
 

@@ -67,7 +67,7 @@ LoadedCircuit load_circuit(const std::string& path) {
       load_model(SafetensorsFile::parse(std::as_bytes(std::span(bytes.data(), bytes.size())), file), file).model;
   auto model = std::dynamic_pointer_cast<const LatticeModel>(any);
   if (!model) fail("circuit", file + ", a " + any->kind(), "a logic automaton or a netlist");
-  return {model->raw_cell(), model};
+  return {{}, model};
 }
 
 LoadedModel load_model(const SafetensorsFile& file, const std::string& name) {

@@ -15,16 +15,24 @@ constexpr const char* kHead = "round,steps,seed,score,validation_loss,goes_on";
 
 }  // namespace
 
+bool wins(const SeedReport& a, const SeedReport& b) {
+  if (!a.error != !b.error) return !a.error;
+  if (a.started != b.started) return a.started;
+  if (a.solved != b.solved) return a.solved;
+  if (a.solved) return a.seed < b.seed;
+  if (a.score != b.score) return a.score > b.score;
+  return a.validation_loss != b.validation_loss ? a.validation_loss < b.validation_loss : a.seed < b.seed;
+}
+
 Halving::Halving(std::uint64_t first, std::uint64_t steps, std::size_t seeds)
     : round_steps_(first), steps_(steps), alive_(seeds), table_(fmt::format("{}\n", kHead)) {
   if (first < 1) fail("halving", "0 steps in the first round", "at least 1");
   std::iota(alive_.begin(), alive_.end(), std::size_t{0});
 }
 
-void Halving::decide(const std::vector<SeedReport>& rows,
-                     const std::function<bool(const SeedReport&, const SeedReport&)>& better) {
+void Halving::decide(const std::vector<SeedReport>& rows) {
   std::vector<std::size_t> order = alive_;
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return better(rows.at(a), rows.at(b)); });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return wins(rows.at(a), rows.at(b)); });
   order.resize((order.size() + 1) / 2);
   std::ranges::sort(order);
   for (const std::size_t i : alive_)

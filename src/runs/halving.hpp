@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,9 @@
 #include "espalier/run.hpp"
 
 namespace espalier {
+
+// Whether `a` is the better one of two seeds that have ended; a strict order.
+bool wins(const SeedReport& a, const SeedReport& b);
 
 class Halving {
  public:
@@ -21,10 +23,8 @@ class Halving {
   // The step at which the round ends: that of the whole training once all is decided.
   std::uint64_t round_end() const { return decided() ? steps_ : round_steps_; }
   const std::vector<std::size_t>& alive() const { return alive_; }  // ascending
-  // Ends a round: the better half goes on, of an odd number the larger one. `better` is a strict order of all that are
-  // alive.
-  void decide(const std::vector<SeedReport>& rows,
-              const std::function<bool(const SeedReport&, const SeedReport&)>& better);
+  // Ends a round: the better half goes on, of an odd number the larger one.
+  void decide(const std::vector<SeedReport>& rows);
 
   // All rounds so far: one line for each seed in each. read() goes through them again; an Error for what is no such
   // table of these seeds.

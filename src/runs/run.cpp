@@ -32,16 +32,6 @@ constexpr const char* kDropped = "dropped";  // by halving
 constexpr const char* kWaiting = "waiting";
 constexpr const char* kHalvingFile = "halving.csv";
 
-// Whether `a` is the better one of two seeds that have ended.
-bool wins(const SeedReport& a, const SeedReport& b) {
-  if (!a.error != !b.error) return !a.error;
-  if (a.started != b.started) return a.started;
-  if (a.solved != b.solved) return a.solved;
-  if (a.solved) return a.seed < b.seed;
-  if (a.score != b.score) return a.score > b.score;
-  return a.validation_loss != b.validation_loss ? a.validation_loss < b.validation_loss : a.seed < b.seed;
-}
-
 // The config of one of several seeds, as if it were trained alone.
 RunConfig seed_config(const RunConfig& config, std::uint64_t seed) {
   RunConfig own = config;
@@ -245,14 +235,18 @@ struct Run::State {
     }
   }
 
+  bool begun(std::size_t index) const {
+    return folder && RunFolder::holds_run(RunFolder::seed_folder(folder->path(), config.seed + index));
+  }
+
   // Takes waiting seeds one after the other, lowest first, until none is left that could win.
   void work(ThreadPool& pool) {
     for (std::size_t at = next.fetch_add(stride()); at < turn.size(); at = next.fetch_add(stride())) {
       if (control.stopped()) return;
       const std::size_t i = turn[at];
-      const std::uint64_t seed = report.seeds[i].seed;
+      const std::uint64_t seed = config.seed + i;
       // One that was begun before it was beaten, in an earlier session perhaps, is looked at for the report.
-      if (seed <= lowest_solved || (folder && RunFolder::holds_run(RunFolder::seed_folder(folder->path(), seed)))) {
+      if (seed <= lowest_solved || (client ? client->begun(i) : begun(i))) {
         train_seed(i, pool);
         continue;
       }
@@ -305,13 +299,17 @@ struct Run::State {
       train(halving.alive(), halving.round_end());
       if (control.stopped() || lowest_solved < std::numeric_limits<std::uint64_t>::max()) break;
       if (!more) break;
-      halving.decide(report.seeds, wins);
+      halving.decide(report.seeds);
       if (folder) write_atomically(file, std::string_view(halving.table()));
       for (const std::size_t i : turn)
         if (!std::ranges::binary_search(halving.alive(), i)) left_there.erase(i);
     }
-    for (std::size_t i = 0; i < report.seeds.size(); ++i)
-      if (!std::ranges::binary_search(halving.alive(), i)) report.seeds[i].outcome = kDropped;
+    for (std::size_t i = 0; i < report.seeds.size(); ++i) {
+      SeedReport& row = report.seeds[i];
+      if (!std::ranges::binary_search(halving.alive(), i)) row.outcome = kDropped;
+      // Whether it reached the end of the round before a lower one solved the task is chance.
+      if (row.outcome == kWaiting && row.seed > lowest_solved) row.outcome = kBeaten;
+    }
   }
 
   // Several seeds over ranks: every stride-th is ours.
@@ -326,7 +324,8 @@ struct Run::State {
       return;
     }
     std::atomic<bool> done{false};
-    SeedServer server(ranks, {[this](std::size_t index) { return folder_of(seed_config(config, config.seed + index)); },
+    SeedServer server(ranks, {[this](std::size_t index) { return begun(index); },
+                              [this](std::size_t index) { return folder_of(seed_config(config, config.seed + index)); },
                               [this](const RunEvent& event) { emit(event); },
                               [this](std::size_t index, SeedReport row, std::unique_ptr<Model> model) {
                                 const std::lock_guard lock(mutex);

@@ -50,7 +50,7 @@ Fields RunConfig::fields() {
       "many, and so on; 0 = train all to the end",
       0, 1e9);
   f.add("budget", budget,
-        "work for further attempts while none has solved the task, in optimizer steps; a search counts by its mutants; "
+        "work on further seeds while none has solved the task, in optimizer steps, which a search is converted to; "
         "0 = one attempt, the default when training steps are reduced",
         0, 1e15)
       .when_named([this] { budget_named_ = true; });

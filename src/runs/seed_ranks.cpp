@@ -15,6 +15,7 @@ namespace espalier {
 namespace {
 
 enum class Ask : std::uint8_t {
+  kBegun,
   kOpen,
   kRead,
   kHas,
@@ -160,6 +161,11 @@ class RemoteFolder : public RunFolder {
 
 }  // namespace
 
+bool SeedClient::begun(std::size_t index) {
+  const Bytes answer = ask(ranks_, Ask::kBegun, index, {});
+  return Unpacker(answer).get<bool>();
+}
+
 std::unique_ptr<RunFolder> SeedClient::open(std::size_t index, const std::string& path, const std::string& config) {
   const Bytes answer = ask(ranks_, Ask::kOpen, index, {});
   if (!Unpacker(answer).get<bool>()) return nullptr;
@@ -196,6 +202,7 @@ Bytes SeedServer::answer(int from, Unpacker& request) {
   };
   Packer p;
   switch (what) {
+    case Ask::kBegun: p.put(host_.begun(index)); break;
     case Ask::kOpen:
       folders_[index] = host_.open(index);
       p.put(folders_[index] != nullptr);

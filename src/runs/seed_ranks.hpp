@@ -23,6 +23,7 @@ struct SeedStatus {
 
 // On rank 0: what is asked of the run. Called from one thread, that of SeedServer::serve().
 struct SeedHost {
+  std::function<bool(std::size_t index)> begun;                       // by an earlier session
   std::function<std::unique_ptr<RunFolder>(std::size_t index)> open;  // null when all is in memory
   std::function<void(const RunEvent&)> emit;
   std::function<void(std::size_t index, SeedReport report, std::unique_ptr<Model> model)> end;
@@ -50,6 +51,7 @@ class SeedServer {
 class SeedClient {
  public:
   explicit SeedClient(Ranks& ranks) : ranks_(ranks) {}
+  bool begun(std::size_t index);
   // A folder that lies with rank 0; null when all is in memory.
   std::unique_ptr<RunFolder> open(std::size_t index, const std::string& path, const std::string& config);
   SeedStatus tell(std::size_t index, const RunEvent& event);

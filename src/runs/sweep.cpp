@@ -150,7 +150,12 @@ SeedReport Sweep::trial(std::size_t combination, std::uint64_t seed, const std::
   const std::string path = RunFolder::seed_folder(folder + "/" + folder_name(settings_[combination]), seed);
   const bool begun = RunFolder::holds_run(path);
   Run run = begun ? Run::resume(path) : Run::create(config, {.folder = path});
-  if (run.config().text() != config.text())
+  const auto differs = [&](RunConfig written) {  // older versions wrote what was given, not what followed from it
+    if (written.text() == config.text()) return false;
+    written.settle();
+    return written.text() != config.text();
+  };
+  if (differs(run.config()))
     fail("sweep", fmt::format("{}, made with other settings", path), "trials of this sweep", "use another folder");
   const struct Entry {  // in the list of what stop() stops
     Sweep& sweep;
@@ -190,13 +195,11 @@ void check_folder(const std::string& folder) {
   std::string other;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    bool trials = entry.is_directory(), empty = true;
-    for (const fs::directory_entry& trial : trials ? fs::directory_iterator(entry.path()) : fs::directory_iterator()) {
-      trials &= trial.is_directory() && trial.path().filename().string().starts_with("seed-");
-      empty = false;
-    }
-    if (trials && !empty) return;
-    if (!trials && name != "lock") other = name;
+    const bool empty = entry.is_directory() && fs::is_empty(entry.path());
+    for (const fs::directory_entry& trial :
+         entry.is_directory() ? fs::directory_iterator(entry.path()) : fs::directory_iterator())
+      if (trial.path().filename().string().starts_with("seed-") && RunFolder::holds_run(trial.path().string())) return;
+    if (!empty && name != "lock") other = name;
   }
   if (!other.empty())
     fail("sweep", fmt::format("{}, which holds {}", folder, other), "a new or empty folder, or that of a sweep",
@@ -208,8 +211,8 @@ void check_folder(const std::string& folder) {
 std::vector<SweepRow> Sweep::run(const std::string& folder, const ThreadPool& pool,
                                  const std::function<void(std::size_t done, std::size_t solved)>& told) {
   make_folder(folder);
-  check_folder(folder);
   const FileLock lock(folder + "/lock", folder, "sweeping in", FileLock::After::kRemove);
+  check_folder(folder);
   std::vector<SweepRow> rows(configs_.size());
   for (std::size_t c = 0; c < rows.size(); ++c) {
     rows[c].settings = settings_[c];

@@ -19,7 +19,7 @@ Fields fields_of(SearchOptions& o) {
   f.add("shrink", o.shrink, "mutants to try for fewer gates once no bit is wrong", 0, 1e15);
   f.add("seed", o.seed, "seed of the search", 0, 1.8446744073709552e19);
   f.add("patience", o.patience, "mutants between attempts to correct bits by construction", 1, 1e15);
-  f.add("groups", o.groups, "groups of 512 mutants in a generation", 1, 1024);
+  f.add("groups", o.groups, "groups of 511 mutants in a generation", 1, 1024);
   f.add("moves", o.moves, "distinct changes in a group", 1, 511);
   f.add("company", o.company, "good mutants of a generation that are tried together", 0, 200);
   f.add("slack", o.slack, "temperature: how many more wrong bits are accepted now and then", 0, 1e6);

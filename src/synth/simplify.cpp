@@ -16,7 +16,7 @@ namespace espalier {
 
 Fields fields_of(SimplifyOptions& o) {
   Fields f;
-  f.add("for", o.goal, "what to make small; an XOR is one gate or three ands",
+  f.add("for", o.goal, "what to make small; an XOR counts as one gate, or as three ands",
         {kCircuitGoalNames.begin(), kCircuitGoalNames.end()})
       .alias("goal");
   f.add("sweep", o.sweep, "merge gates that are proved equal or opposite");

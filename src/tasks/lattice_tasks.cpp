@@ -64,9 +64,8 @@ class LatticeTaskOptions : public TaskOptions {
     const Fields of_shape = fields_of(shape);
     for (const Field& field : of_shape.list())
       f.at(field.name()).when_named([this, name = field.name()] { named_.insert(name); });
-    f.add(
-         "from", from_,
-         "begin with this model, in its shape, instead of wires; the circuit of a refined one becomes soft gates again")
+    f.add("from", from_,
+          "begin with the gates and the shape of this model; a circuit found by search becomes soft gates again")
         .metavar("MODEL");
     return f;
   }
@@ -131,7 +130,7 @@ class RuleOptions : public LatticeTaskOptions {
   std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<RuleOptions>(*this); }
   Fields fields() override {
     Fields f = LatticeTaskOptions::fields();
-    f.add("rule", rule_, "a life-like rule, such as B36/S23 (HighLife)").metavar("RULE");
+    f.add("rule", rule_, "a life-like rule, such as B36/S23 (HighLife); this or a table is needed").metavar("RULE");
     f.add("table", table_, "a file with the 512 next states of a cell instead; docs/file-formats.md has the order")
         .metavar("FILE");
     return f;
@@ -346,7 +345,7 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
                             CheckerboardOptions()));
   tasks.push_back(
       make_task({.name = "checkerboard-small",
-                 .summary = "the same with a few hundred gates, for quick experiments",
+                 .summary = "the checkerboard with a few hundred gates, for quick experiments",
                  .lattice = {.automaton = {.channels = 4, .kernels = 4, .update = parse_layers("32x4,16,8,4")},
                              .rollout = {.batch = 4, .height = 8, .width = 8, .steps = 10},
                              .recipe = {.start_logit = 5},
@@ -356,7 +355,7 @@ void add_lattice_tasks(std::vector<Task>& tasks) {
                 CheckerboardOptions()));
   tasks.push_back(
       make_task({.name = "checkerboard-async",
-                 .summary = "the same while cells update at random times",
+                 .summary = "the checkerboard while cells update at random times",
                  .lattice = {.automaton = {.update = parse_layers("256x14,128,64,32,16,8,8")},
                              .rollout = {.batch = 1, .height = 14, .width = 14, .steps = 50, .fire_rate = 0.6f},
                              .recipe = {.start_logit = 5},

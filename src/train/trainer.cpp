@@ -37,7 +37,7 @@ Fields fields_of(TrainOptions& o) {
   f.add("clip-norm", o.optimizer.clip_norm, "limit of the global gradient norm; 0 = none", 0, 1e30);
   f.add("eval-every", o.eval_every, "steps between evaluations", 1, 1e9);
   f.add("patience", o.patience, "give up after this many evaluations without a better one; 0 = never", 0, 1e9);
-  f.add("until-solved", o.until_solved, "stop at the first evaluation that solves the task; always with several seeds");
+  f.add("until-solved", o.until_solved, "stop at the first evaluation that solves the task; several seeds always do");
   return f;
 }
 

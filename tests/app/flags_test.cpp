@@ -99,6 +99,7 @@ TEST_F(Flags, WithoutEffectAreRefusedByEval) {
   expect_refused({"eval", model()}, {"--svg", *folder_ / "x.svg"}, {"--svg", "--divergence"});
   for (const Arguments& more : {Arguments{"--seed", "2"}, {"--reset-steps", "9"}, {"--require-solved"}})
     expect_refused({"eval", model(), "--divergence"}, more, {more[0], "--divergence"});
+  EXPECT_EQ(run({"eval", model(), "--divergence", "--no-require-solved"}).exit_code, 0);  // as good as not given
 }
 
 TEST_F(Flags, ResetsLeaveMostOfASmallBoardAsItIs) {

@@ -91,7 +91,11 @@ TEST(Pattern, FilesOfOtherKindsAreNamed) {
                                              HasSubstr("a PNG (.png) or an ASCII pattern (.txt)")));
   EXPECT_THAT(message("a.cells", ".O.\n..O\nOOO\n"), HasSubstr("'O' in"));
   EXPECT_THAT(message("a.txt", "!Name: Glider\n.O.\n"), HasSubstr("a .cells pattern"));
-  EXPECT_THAT(message("a.npz", "PK\x03\x04"), HasSubstr("a NumPy file, which is not read here"));
+  const std::string_view archive = "PK\x03\x04 and more, up to the name: ";
+  EXPECT_THAT(message("a.npz", std::string(archive) + "a.npy"), HasSubstr("a NumPy file, which is not read here"));
+  EXPECT_THAT(message("a.odg", std::string(archive) + "mimetype"), HasSubstr("a ZIP archive, which"));
+  EXPECT_THAT(message("a.webp", "RIFF....WEBPVP8"), HasSubstr("a WebP"));
+  EXPECT_THAT(message("a.txt", "MMM\n"), HasSubstr("'M' in"));
   EXPECT_THAT(message("a.npy", "\x93NUMPY"), HasSubstr("a NumPy file"));
 }
 

@@ -1,4 +1,6 @@
 // Several seeds over ranks: each is bit-equal to itself trained alone, and the winner is the same for any number.
+#include <sstream>
+
 #include "ranks/mpirun.hpp"
 
 namespace espalier {
@@ -41,6 +43,35 @@ TEST(RanksSeeds, TheLowestThatSolvesWinsForAnyNumberOfRanks) {
     EXPECT_EQ(j.at("seed"), alone.at("seed"));
     EXPECT_EQ(j.at("weights_hash"), alone.at("weights_hash"));
     EXPECT_EQ(text_of(folder / "ranks/model.safetensors"), text_of(folder / "alone/model.safetensors"));
+  }
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::istringstream text(text_of(path));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+// A rank that has not heard yet of a lower seed's success may even take a step or two more.
+TEST(RanksSeeds, ResumedAfterItsEndARunStillTellsOfSeedsThatWereBeaten) {
+  const TempFolder folder;
+  const Ended first = run(
+      {"train", "life", "--seeds", "6", "--train-steps", "400", "--threads", "2", "--quiet", "--out", folder / "run"},
+      ranks(3));
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const std::vector<std::string> before = lines_of(folder / "run/seeds.csv");
+  ASSERT_EQ(before.size(), 7u);
+  const Ended again = run({"train", "--resume", folder / "run", "--quiet"}, ranks(3));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  const std::vector<std::string> after = lines_of(folder / "run/seeds.csv");
+  ASSERT_EQ(after.size(), before.size());
+  const auto unknown = [](const std::string& line) { return line.find(",,,,,beaten,") != std::string::npos; };
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_LE(unknown(after[i]), unknown(before[i])) << after[i];
+    if (before[i].find(",solved,") != std::string::npos) {
+      EXPECT_EQ(after[i], before[i]);
+    }
   }
 }
 

@@ -146,6 +146,7 @@ TEST_F(FieldsTest, WhatIsOutOfRangeIsRefusedWithTheRange) {
               HasSubstr("got 99999999999999999999999, expected 0 to 18446744073709551615"));
   EXPECT_THAT(refused("count", "-99999999999999999999999"), HasSubstr("0 to 18446744073709551615"));
   EXPECT_THAT(refused("integer", "12345678"), HasSubstr("got 12345678, expected -10 to 10"));
+  EXPECT_THAT(refused("integer", "9007199254740993"), HasSubstr("got 9007199254740993, expected -10 to 10"));
   EXPECT_THAT(refused("integer", "1e16"), HasSubstr("got 1e16, expected -10 to 10"));
   EXPECT_THAT(refused("integer", "-1e300"), HasSubstr("got -1e300, expected -10 to 10"));
   EXPECT_THAT(refused("count", "1e20"), HasSubstr("got 1e20, expected 0 to 18446744073709551615"));

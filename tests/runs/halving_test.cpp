@@ -17,10 +17,6 @@ namespace {
 
 using testing::ElementsAre;
 
-bool by_loss(const SeedReport& a, const SeedReport& b) {
-  return a.validation_loss != b.validation_loss ? a.validation_loss < b.validation_loss : a.seed < b.seed;
-}
-
 std::vector<SeedReport> rows(std::initializer_list<double> losses) {
   std::vector<SeedReport> all;
   for (const double loss : losses) {
@@ -35,13 +31,13 @@ TEST(Halving, TheBetterHalfGoesOnForTwiceAsLong) {
   const std::vector<SeedReport> seeds = rows({3, 1, 3, 0.5, 9});
   Halving halving(10, 1000, 5);
   EXPECT_EQ(halving.round_end(), 10u);
-  halving.decide(seeds, by_loss);
+  halving.decide(seeds);
   EXPECT_THAT(halving.alive(), ElementsAre(0, 1, 3));  // of the two with 3 the lower seed
   EXPECT_EQ(halving.round_end(), 20u);
-  halving.decide(seeds, by_loss);
+  halving.decide(seeds);
   EXPECT_THAT(halving.alive(), ElementsAre(1, 3));
   EXPECT_FALSE(halving.decided());
-  halving.decide(seeds, by_loss);
+  halving.decide(seeds);
   EXPECT_THAT(halving.alive(), ElementsAre(3));
   EXPECT_TRUE(halving.decided());
   EXPECT_EQ(halving.round_end(), 1000u);
@@ -49,9 +45,9 @@ TEST(Halving, TheBetterHalfGoesOnForTwiceAsLong) {
 
 TEST(Halving, WithoutStepsForAnotherRoundAllThatAreLeftGoOn) {
   Halving halving(10, 25, 4);
-  halving.decide(rows({4, 3, 2, 1}), by_loss);
+  halving.decide(rows({4, 3, 2, 1}));
   EXPECT_EQ(halving.round_end(), 20u);
-  halving.decide(rows({4, 3, 2, 1}), by_loss);
+  halving.decide(rows({4, 3, 2, 1}));
   EXPECT_TRUE(halving.decided());
   Halving none(25, 25, 4);
   EXPECT_TRUE(none.decided());
@@ -62,8 +58,8 @@ TEST(Halving, WithoutStepsForAnotherRoundAllThatAreLeftGoOn) {
 TEST(Halving, ItsTableLeadsToTheSameRound) {
   const std::vector<SeedReport> seeds = rows({3, 1, 3, 0.5, 9});
   Halving halving(10, 1000, 5);
-  halving.decide(seeds, by_loss);
-  halving.decide(seeds, by_loss);
+  halving.decide(seeds);
+  halving.decide(seeds);
   Halving again(10, 1000, 5);
   again.read(halving.table(), "t", seeds);
   EXPECT_EQ(again.alive(), halving.alive());

@@ -51,7 +51,7 @@ TEST(LoadedModel, ARefinedOneHasNoSoftGates) {
   save_model(folder / "refined.safetensors", *refined, {{"config", R"({"task": "checkerboard-small"})"}});
   EXPECT_EQ(load_model_as<LatticeModel>(folder / "refined.safetensors")->raw_cell(), refined->raw_cell());
   save_model(folder / "alone.safetensors", *refined);
-  EXPECT_EQ(load_circuit(folder / "alone.safetensors").netlist.name, "checkerboard-small");  // it keeps its task
+  EXPECT_EQ(load_circuit(folder / "alone.safetensors").netlist().name, "checkerboard-small");  // it keeps its task
 }
 
 // Older versions would take four logits for something else, so their files have a format of their own.
@@ -248,22 +248,22 @@ TEST(LoadedModel, ClaimsAboutItsBoardsAreDecided) {
 TEST(LoadedModel, CircuitsAreLoadedFromModelsRunsAndNetlistsAlike) {
   const LoadedCircuit folder = load_circuit(old_file("board"));
   ASSERT_TRUE(folder.model);
-  EXPECT_EQ(load_circuit(old_file("board/model.safetensors")).netlist, folder.netlist);
+  EXPECT_EQ(load_circuit(old_file("board/model.safetensors")).netlist(), folder.netlist());
   const TempFolder temporary;
   const auto files = export_circuit(prove_cell(*folder.model, {.form = CellForm::kAsTrained}),
                                     {.format = CircuitFormat::kJson, .file = temporary / "cell"});
   std::ofstream(files[0].path) << files[0].content;
-  EXPECT_EQ(load_circuit(files[0].path).netlist, folder.netlist);
+  EXPECT_EQ(load_circuit(files[0].path).netlist(), folder.netlist());
   const LoadedCircuit netlist = load_circuit(files[0].path);
   EXPECT_FALSE(netlist.model);
   for (const CellForm form : {CellForm::kAsTrained, CellForm::kSimplified, CellForm::kAcrossSteps}) {
     const ProvedCircuit cell = prove_cell(*folder.model, {.form = form});
-    EXPECT_EQ(prove_circuit(folder, {.form = form}).netlist(), cell.netlist());
-    EXPECT_EQ(prove_circuit(folder, {.form = form}).proof(), cell.proof());
+    EXPECT_EQ(prove_circuit(folder, {.form = form}).circuit.netlist(), cell.netlist());
+    EXPECT_EQ(prove_circuit(folder, {.form = form}).circuit.proof(), cell.proof());
     if (form == CellForm::kAcrossSteps)
       EXPECT_THROW(prove_circuit(netlist, {.form = form}), Error);
     else
-      EXPECT_EQ(prove_circuit(netlist, {.form = form}).netlist(), cell.netlist());
+      EXPECT_EQ(prove_circuit(netlist, {.form = form}).circuit.netlist(), cell.netlist());
   }
   EXPECT_THROW(load_circuit(old_file("table")), Error);
   EXPECT_THROW(load_model(files[0].path), Error);

@@ -127,7 +127,7 @@ TEST(Sweep, AFolderWithOtherFilesIsLeftAlone) {
     for (const char* own : {"results.csv", ".results.csv.espalier-tmp-2147483646-0"})
       write_atomically(folder / own, std::string_view("of the sweep"));
     make_folder(folder / "notes");  // and others may come later
-    for (const char* later : {"nohup.out", "notes/thoughts.txt"})
+    for (const char* later : {"nohup.out", "notes/thoughts.txt", "defaults/thoughts.txt"})
       write_atomically(folder / later, std::string_view("precious"));
   }
   EXPECT_EQ(read_text(folder / "nohup.out"), "precious");

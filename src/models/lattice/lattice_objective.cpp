@@ -103,7 +103,8 @@ void freeze_gates(const Automaton& automaton, std::span<float> all, std::size_t 
 
 Fields fields_of(LatticeRecipe& r) {
   Fields f;
-  f.add("start-logit", r.start_logit, "logit of gate A at the start; all others are 0", -100, 100);
+  f.add("start-logit", r.start_logit,
+        "logit, at the start, of the gate that passes its first input on; all others are 0", -100, 100);
   f.add("start-wire-logit", r.start_wire_logit, "logit of the first candidate of a wire at the start; all others are 0",
         -100, 100);
   f.add("temperature", r.temperature, "softmax temperature at the start", 1e-3, 1e3);
@@ -112,8 +113,10 @@ Fields fields_of(LatticeRecipe& r) {
   f.add("gumbel-final", r.gumbel_final, "scale of Gumbel noise at the end", 0, 100);
   f.add("gumbel-from", r.gumbel_from, "progress (0 to 1) from which the noise moves to its final scale", 0, 1);
   f.add("straight-from", r.straight_from,
-        "progress (0 to 1) from which the likeliest gates alone compute and gradients pass straight through", 0, 1);
-  f.add("freeze-from", r.freeze_from, "progress (0 to 1) from which gates are hardened one after another", 0, 1);
+        "progress (0 to 1) from which the likeliest gates alone compute and gradients pass straight through; 1 = never",
+        0, 1);
+  f.add("freeze-from", r.freeze_from, "progress (0 to 1) from which gates are hardened one after another; 1 = never", 0,
+        1);
   f.add("freeze-to", r.freeze_to, "progress by which all gates are hardened", 0, 1);
   f.add("freeze-loss", r.freeze_loss, "harden gates only while the training loss is below this", 0, 1e30);
   f.add("entropy-weight", r.entropy,
@@ -134,7 +137,8 @@ Fields fields_of(LatticeOptions& o) {
         "further mutants for trials that can only be improved, not passed (resets), once all else is right; 0 = none",
         0, 1e15);
   f.add("refine-every", o.refine_every,
-        "steps between searches with a fifth of these mutants during training; 0 = only at its end", 0, 1e9);
+        "steps between searches during training, each with a fifth of the mutants of refine; 0 = only at its end", 0,
+        1e9);
   f.add("trials", o.trials, "solved models must also pass the trials that their goal demands (larger boards, damage)");
   f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
   return f;

@@ -65,8 +65,10 @@ ProvedCircuit prove_cell(const LatticeModel& model, const CellOptions& options) 
   return proved(model.raw_cell(), &model, options);
 }
 
-ProvedCircuit prove_circuit(const LoadedCircuit& loaded, const CellOptions& options) {
-  return proved(loaded.netlist, loaded.model.get(), options);
+ExportableCircuit prove_circuit(const LoadedCircuit& loaded, const CellOptions& options) {
+  ExportableCircuit result{proved(loaded.netlist(), loaded.model.get(), options)};
+  if (loaded.model) result.options = export_options(*loaded.model, result.circuit);
+  return result;
 }
 
 ChannelReport across_steps(const LatticeModel& model, const Netlist& simplified, bool from_start) {
