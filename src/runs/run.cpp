@@ -236,6 +236,7 @@ struct Run::State {
   }
 
   bool begun(std::size_t index) const {
+    if (client) return client->begun(index);
     return folder && RunFolder::holds_run(RunFolder::seed_folder(folder->path(), config.seed + index));
   }
 
@@ -246,7 +247,7 @@ struct Run::State {
       const std::size_t i = turn[at];
       const std::uint64_t seed = config.seed + i;
       // One that was begun before it was beaten, in an earlier session perhaps, is looked at for the report.
-      if (seed <= lowest_solved || (client ? client->begun(i) : begun(i))) {
+      if (seed <= lowest_solved || begun(i)) {
         train_seed(i, pool);
         continue;
       }

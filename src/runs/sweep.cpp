@@ -195,11 +195,13 @@ void check_folder(const std::string& folder) {
   std::string other;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    const bool empty = entry.is_directory() && fs::is_empty(entry.path());
-    for (const fs::directory_entry& trial :
-         entry.is_directory() ? fs::directory_iterator(entry.path()) : fs::directory_iterator())
+    if (!entry.is_directory()) {
+      if (name != "lock") other = name;
+      continue;
+    }
+    for (const fs::directory_entry& trial : fs::directory_iterator(entry.path()))
       if (trial.path().filename().string().starts_with("seed-") && RunFolder::holds_run(trial.path().string())) return;
-    if (!empty && name != "lock") other = name;
+    if (!fs::is_empty(entry.path())) other = name;
   }
   if (!other.empty())
     fail("sweep", fmt::format("{}, which holds {}", folder, other), "a new or empty folder, or that of a sweep",

@@ -213,7 +213,9 @@ class BoardsOptions : public LatticeTaskOptions {
   std::unique_ptr<TaskOptions> clone() const override { return std::make_unique<BoardsOptions>(*this); }
   Fields fields() override {
     Fields f = LatticeTaskOptions::fields();
-    f.add("data", data_, "pairs of boards in a NumPy .npz: start and target, [N, H, W] or [N, H, W, C] of 0 and 1")
+    f.add("data", data_,
+          "pairs of boards in a NumPy .npz: start and target, [N, H, W] or [N, H, W, C] of 0 and 1; if their "
+          "opposite edges touch, set the boundary to periodic")
         .metavar("FILE");
     f.add("validation-fraction", validation_fraction_, "fraction of the pairs by which the best weights are chosen", 0,
           0.9);
