@@ -34,7 +34,7 @@ This page is generated from the docstrings by `python python/make_docs.py`.
 GIVEN = {
     "Event": ("What a `callback` of `train` and `resume` gets.", [
         ("kind", "what happened: see `train`"), ("seed", "of which seed"), ("step, steps", "optimizer steps done, and in all"),
-        ("seconds", "of training so far"), ("loss", "of the last step"), ("score, validation_loss, solved", "of the last evaluation"),
+        ("seconds", "of training so far"), ("loss", "of the last step"), ("score, validation_loss, passed", "of the last evaluation"),
         ("extra", "further columns of an evaluation, a dict"), ("search", "of a search: done, total, wrong, gates; else None"),
         ("text", "of a message")]),
     "Trial": ("One line of `LogicAutomaton.evaluate`.", [
@@ -46,7 +46,7 @@ GROUPS = [
                   "RewriteModel", "Error"]),
     ("Logic automata", ["LogicAutomaton", "Boards", "train_on"]),
     ("Circuits", ["Circuit", "Verification"]),
-    ("Networks on graphs", ["DagNN", "MessagePassing", "GraphTransformNet", "AdamW", "SGD"]),
+    ("Networks on graphs", ["DagNN", "MessagePassing", "GraphTransformNet", "Tape", "AdamW", "SGD"]),
     ("Graphs", ["Graph", "LabelledGraph", "edit_distance", "edit_distances", "EditDistance", "wl_similarity"]),
     ("scikit-learn", ["DagClassifier", "DagRegressor"]),
 ]

@@ -7,7 +7,9 @@
 #include <iterator>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "command_line.hpp"
+#include "output.hpp"
 
 namespace espalier::app {
 
@@ -52,6 +54,25 @@ std::unique_ptr<LatticeModel> load_lattice_model(const std::string& path) {
 CsvTable read_csv(const std::string& path) {
   if (path != "-") return parse_csv(read_text(path), path);
   return parse_csv(std::string(std::istreambuf_iterator<char>(std::cin), {}), "standard input");
+}
+
+void add_allow_unknown(Fields& options, bool& allow, const std::string& more) {
+  options.add(
+      "allow-unknown", allow,
+      "for a table model: words it was not trained on count as none of those it knows, instead of being refused" +
+          more);
+}
+
+std::vector<std::string> told_unknown_words(const TableModel& model, const CsvTable& table) {
+  std::vector<std::string> by_row;
+  for (const UnknownWord& unknown : model.unknown_words(table)) {
+    note("column \"{}\": \"{}\" was not in the training rows; {}, the first in line {}{}\n", unknown.column,
+         one_line(unknown.word), counted(unknown.rows.size(), "row"), table.lines[unknown.rows.front()],
+         unknown.nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", one_line(unknown.nearest)));
+    by_row.resize(table.rows.size());
+    for (const std::size_t r : unknown.rows) by_row[r] += (by_row[r].empty() ? "" : " ") + unknown.column;
+  }
+  return by_row;
 }
 
 }  // namespace espalier::app

@@ -33,4 +33,10 @@ std::unique_ptr<LatticeModel> load_lattice_model(const std::string& path);
 // A table from a file, or from standard input when it is "-".
 CsvTable read_csv(const std::string& path);
 
+// Words that a table model was not trained on are refused, or allowed and then told on standard error.
+void add_allow_unknown(Fields& options, bool& allow, const std::string& more = "");
+inline UnknownWords unknown_words(bool allow) { return allow ? UnknownWords::kAllow : UnknownWords::kRefuse; }
+// By row, the columns that have such a word, separated by blanks; empty when no row has any.
+std::vector<std::string> told_unknown_words(const TableModel& model, const CsvTable& table);
+
 }  // namespace espalier::app

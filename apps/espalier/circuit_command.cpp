@@ -55,8 +55,8 @@ std::string describe(const ChannelReport& report) {
 void print_luts(const Netlist& n, int inputs) {
   const LutMapping mapping = map_luts(n, inputs);
   const NetlistCounts counts = count_netlist(n);
-  fmt::print("{} gates of depth {}, {} ANDs, {} LUT{} of depth {}\n", counts.gates(), counts.depth, count_ands(n),
-             mapping.luts.size(), inputs, mapping.depth);
+  print("{} gates of depth {}, {} ANDs, {} LUT{} of depth {}\n", counts.gates(), counts.depth, count_ands(n),
+        mapping.luts.size(), inputs, mapping.depth);
 }
 
 Json luts_json(const Netlist& n, int inputs) {
@@ -81,20 +81,20 @@ std::vector<std::string> used_inputs(const Netlist& n) {
 
 void print_list(const char* title, const std::vector<std::string>& items) {
   constexpr std::size_t kMaxShown = 40;
-  fmt::print("{}", title);
-  for (std::size_t i = 0; i < std::min(items.size(), kMaxShown); ++i) fmt::print(" {}", one_line(items[i]));
-  if (items.size() > kMaxShown) fmt::print(" and {} more", items.size() - kMaxShown);
-  fmt::print("{}\n", items.empty() ? " none" : "");
+  print("{}", title);
+  for (std::size_t i = 0; i < std::min(items.size(), kMaxShown); ++i) print(" {}", one_line(items[i]));
+  if (items.size() > kMaxShown) print(" and {} more", items.size() - kMaxShown);
+  print("{}\n", items.empty() ? " none" : "");
 }
 
 void print_text(const Options& options, const Counted& circuit) {
   const auto& [as, raw, small, report, proof, across, later, seconds] = circuit;
   const NetlistCounts before = count_netlist(raw), after = count_netlist(small);
-  fmt::print("{}: {} {}, {} active, {} simplified\n\n", options.path, counted(before.gates(), "gate"), as,
-             before.active, after.gates());
-  fmt::print("{:<18} {:>8} {:>8} {:>6}\n", "pass", "gates", "active", "depth");
+  print("{}: {} {}, {} active, {} simplified\n\n", options.path, counted(before.gates(), "gate"), as, before.active,
+        after.gates());
+  print("{:<18} {:>8} {:>8} {:>6}\n", "pass", "gates", "active", "depth");
   for (const SimplifyStep& step : report.steps)
-    fmt::print("{:<18} {:>8} {:>8} {:>6}\n", step.pass, step.gates, step.active, step.depth);
+    print("{:<18} {:>8} {:>8} {:>6}\n", step.pass, step.gates, step.active, step.depth);
   std::vector<std::string> types, kinds;
   for (std::size_t g = 0; g < kGates; ++g)
     if (after.histogram[g] && !is_constant(static_cast<Gate>(g)))
@@ -102,31 +102,31 @@ void print_text(const Options& options, const Counted& circuit) {
   for (const NetlistOutput& output : small.outputs)
     if (const std::string kind = output_kind(small, output); kind != "gate")
       kinds.push_back(fmt::format("{} ({})", output.name, kind));
-  fmt::print("\n");
+  print("\n");
   print_list("gates:", types);
   print_list(fmt::format("inputs used, {} of {}:", after.live_inputs, after.inputs).c_str(), used_inputs(small));
   print_list(fmt::format("outputs without logic, {} of {}:", kinds.size(), after.outputs).c_str(), kinds);
   const SweepReport& s = report.sweep;
-  fmt::print("sweeping: {} merged ({} proved by table, {} by SAT), {} told apart, {} undecided\n", s.merged, s.by_table,
-             s.by_sat, s.refuted, s.undecided);
+  print("sweeping: {} merged ({} proved by table, {} by SAT), {} told apart, {} undecided\n", s.merged, s.by_table,
+        s.by_sat, s.refuted, s.undecided);
   if (options.simplify.with_abc)
-    fmt::print("abc: {} runs, {} kept, {} failed\n", report.abc.runs, report.abc.kept, report.abc.failed);
-  fmt::print("simplified against the circuit {}: {}\n", as, describe(proof, raw));
+    print("abc: {} runs, {} kept, {} failed\n", report.abc.runs, report.abc.kept, report.abc.failed);
+  print("simplified against the circuit {}: {}\n", as, describe(proof, raw));
   const auto print_channels = [&](const char* when, const ChannelReport& r) {
-    fmt::print("{}: {} -> {}, {} -> {}; {}; {}\n", when, counted(small.outputs.size(), "channel"), r.kept.size(),
-               counted(after.gates(), "gate"), count_netlist(r.cell).gates(), describe(r), r.proof);
+    print("{}: {} -> {}, {} -> {}; {}; {}\n", when, counted(small.outputs.size(), "channel"), r.kept.size(),
+          counted(after.gates(), "gate"), count_netlist(r.cell).gates(), describe(r), r.proof);
   };
   if (across) print_channels("across steps", *across);
   if (later) print_channels("from the second step on", *later);
   if (options.lut) {
-    fmt::print("simplified: ");
+    print("simplified: ");
     print_luts(small, options.lut);
   }
   if (options.lut && across) {
-    fmt::print("across steps: ");
+    print("across steps: ");
     print_luts(across->cell, options.lut);
   }
-  fmt::print("{:.2f} s\n", seconds);
+  print("{:.2f} s\n", seconds);
 }
 
 void print_as_json(const Options& options, const Counted& counted) {

@@ -177,6 +177,24 @@ void build(CLI::App& app, const Command& command, Levels& levels, int& exit_code
 
 }  // namespace
 
+namespace {
+
+// "help train" is "train --help"; a command that is not there is named.
+std::vector<std::string> with_help_last(const Command& program, std::vector<std::string> words) {
+  if (words.empty() || words.front() != "help") return words;
+  words.erase(words.begin());
+  const Command* at = &program;
+  for (const std::string& word : words) {
+    const auto found = std::ranges::find(at->commands, word, &Command::name);
+    if (found == at->commands.end()) refuse_extra(*at, at == &program ? nullptr : &program, word);
+    at = &*found;
+  }
+  words.push_back("--help");
+  return words;
+}
+
+}  // namespace
+
 int run_command_line(const Command& program, const std::string& version, int argc, char** argv) {
   CLI::App app(program.summary, program.name);
   app.set_version_flag("--version", version);
@@ -184,7 +202,9 @@ int run_command_line(const Command& program, const std::string& version, int arg
   Levels levels;
   try {
     build(app, program, levels, exit_code);
-    app.parse(argc, argv);
+    std::vector<std::string> words = with_help_last(program, {argv + std::min(argc, 1), argv + argc});
+    std::ranges::reverse(words);  // as the library takes them
+    app.parse(std::move(words));
     return exit_code;
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);  // never throws; run_program looks at what became of it

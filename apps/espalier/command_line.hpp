@@ -12,8 +12,8 @@
 
 namespace espalier::app {
 
-// kRefuted: what was to be proved is not so.
-enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2, kUnsolved = 3, kRefuted = 4, kInterrupted = 130 };
+// kRefuted: what was to be proved is not so. kWeaker: nor is it proved, but something weaker is.
+enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2, kUnsolved = 3, kRefuted = 4, kWeaker = 5, kInterrupted = 130 };
 
 // Wrong usage: one line and exit code kUsage.
 class UsageError : public std::runtime_error {

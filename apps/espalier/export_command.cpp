@@ -1,10 +1,12 @@
 // espalier export MODEL --to FORMAT -o FILE: a trained circuit for other tools, simplified and proved first.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "arguments.hpp"
 #include "base/files.hpp"
 #include "commands.hpp"
 #include "output.hpp"
+#include "runs/outputs.hpp"
 
 namespace espalier::app {
 namespace {
@@ -30,8 +32,19 @@ int write_board(const Options& o) {
   else if (o.output == "-" || is_stream(o.output))
     note("{}\n", property);
   else
-    fmt::print("{}  {} bytes\n{}\n", o.output, content.size(), property);
+    print("{}  {} bytes\n{}\n", o.output, content.size(), property);
   return kDone;
+}
+
+// The format that a file's name says it is in; nothing for other names.
+std::string format_of(const std::string& file) {
+  constexpr std::pair<std::string_view, std::string_view> kEndings[] = {
+      {".c", "c"},     {".v", "verilog"}, {".blif", "blif"}, {".aag", "aiger"}, {".aig", "aiger-binary"},
+      {".dot", "dot"}, {".gv", "dot"},    {".svg", "svg"},   {".json", "json"}, {".js", "js"},
+      {".mjs", "js"}};
+  for (const auto& [ending, format] : kEndings)
+    if (file.ends_with(ending)) return std::string(format);
+  return "";
 }
 
 // Into a stream goes one text: the main file, and of C the header in the place of the line that includes it.
@@ -73,7 +86,10 @@ int run(const Options& o) {
   if (alone) {
     write_output(o.output, one_text(files, options.format));
   } else {
-    for (const ExportedFile& file : files) check_output("-o", file.path, {o.path});  // before the first is written
+    for (const ExportedFile& file : files) {  // before the first is written
+      check_output("-o", file.path, {o.path});
+      if (file.path != o.output) check_unnamed_output("-o", file.path);
+    }
     for (const ExportedFile& file : files) {
       write_atomically(file.path, std::string_view(file.content));
       written.push_back(file.path);
@@ -88,7 +104,7 @@ int run(const Options& o) {
   else if (alone)
     note("{}", summary);
   else
-    fmt::print("{}", summary);
+    print("{}", summary);
   return abc_exit_code(circuit.report().abc);
 }
 
@@ -100,7 +116,8 @@ Command export_command() {
   command.arguments = {{"model", &f->path, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"}};
   command.options.add(
       "to", {[f = f.get()] { return f->format; }, [f = f.get()](const std::string& text) { f->format = text; }},
-      "the format; c writes a header beside the source, verilog a testbench (not with -o -)",
+      "the format (default: as the ending of the file says); c writes a header beside the source, verilog a "
+      "testbench (not with -o -)",
       {kCircuitFormatNames.begin(), kCircuitFormatNames.end()});
   command.options.add("output", f->output, "where to write; - is standard output").alias("o").metavar("FILE");
   command.options.add("name", f->name, "name of the module and functions (default: the task, or what was learned)");
@@ -116,12 +133,20 @@ Command export_command() {
   add_json(command.options, f->json);
   command.footer = "Example: espalier export runs/life-1 --to verilog -o life.v";
   return std::move(command).with(f, [given = command.given](Options& f) {
-    if (f.format.empty()) throw UsageError("--to", "got no format, expected one");
     if (f.output.empty()) throw UsageError("-o", "got no file, expected where to write");
+    const bool by_ending = f.format.empty();
+    if (by_ending) {
+      f.format = format_of(f.output);
+      if (f.format.empty())
+        throw UsageError("--to", fmt::format("got no format, and {} says none by its ending, expected one of {}",
+                                             f.output, fmt::join(kCircuitFormatNames, ", ")));
+    }
     if (f.output == "-" && f.json) throw UsageError("--json", "got -o - too, expected one thing on standard output");
     refuse_without_effect(f, *given);
     f.cell.form = f.raw ? CellForm::kAsTrained : f.across_steps ? CellForm::kAcrossSteps : CellForm::kSimplified;
-    return run(f);
+    const int exit_code = run(f);
+    if (by_ending) note("espalier: {} is written as {}, by its ending\n", f.output, f.format);
+    return exit_code;
   });
 }
 

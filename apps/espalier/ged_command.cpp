@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/files.hpp"
 #include "commands.hpp"
@@ -25,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct GedFlags {
-  std::string first, second, pairs, costs, out;
+  std::string first, second, pairs, costs, attributes, out;
   std::uint64_t budget = 100'000;
   int threads = 0;
   bool edits = false, json = false, quiet = false;
@@ -34,6 +35,28 @@ struct GedFlags {
 // In the order of EditKind.
 constexpr const char* kKinds[] = {"insert_node", "delete_node", "substitute_node",
                                   "insert_edge", "delete_edge", "substitute_edge"};
+
+// Which attributes of GXL files are the labels; a name that no file has would be a label nowhere.
+GxlAttributes wanted_attributes(const GedFlags& f) {
+  GxlAttributes attributes;
+  std::istringstream names(f.attributes);
+  for (std::string name; std::getline(names, name, ',');) attributes.wanted.push_back(name);
+  return attributes;
+}
+void tell_attributes(const GedFlags& f, const GxlAttributes& attributes) {
+  for (const std::string& name : attributes.wanted)
+    if (!attributes.used.contains(name))
+      fail("--attributes", fmt::format("\"{}\", which no graph has", name), "attributes of GXL files",
+           fmt::format("there are {}", fmt::join(attributes.ignored, ", ")));
+  if (f.quiet || (attributes.used.empty() && attributes.ignored.empty())) return;
+  note("labels are made of {}{}\n",
+       attributes.used.empty() ? "nothing" : fmt::format("{}", fmt::join(attributes.used, ", ")),
+       attributes.ignored.empty()
+           ? ""
+           : fmt::format("; not used: {}{}", fmt::join(attributes.ignored, ", "),
+                         f.attributes.empty() ? " (measured numbers; --attributes chooses)" : ""));
+}
+Json to_json(const GxlAttributes& attributes) { return {{"used", attributes.used}, {"ignored", attributes.ignored}}; }
 
 Json to_json(const EditDistanceReport& r, double similarity) {
   Json edits = Json::array();
@@ -50,18 +73,22 @@ Json to_json(const EditDistanceReport& r, double similarity) {
 }
 
 void one_pair(const GedFlags& f, const EditDistanceOptions& options) {
-  const LabelledGraph a = read_graph(f.first), b = read_graph(f.second);
+  GxlAttributes attributes = wanted_attributes(f);
+  const LabelledGraph a = read_graph(f.first, &attributes), b = read_graph(f.second, &attributes);
+  tell_attributes(f, attributes);
   const EditDistanceReport r = edit_distance(a, b, options);
   const double similarity = wl_similarity(a, b);
   if (f.json) {
-    write_output(f.out, json_text(to_json(r, similarity)));
+    Json json = to_json(r, similarity);
+    json["attributes"] = to_json(attributes);
+    write_output(f.out, json_text(json));
     return;
   }
   std::string text = r.exact ? fmt::format("distance {:g} (exact)\n", r.distance)
                              : fmt::format("distance between {:g} and {:g}\n", r.lower, r.upper);
   text += fmt::format("Weisfeiler-Lehman similarity {:.4f}\n", similarity);
   if (f.edits)
-    for (const GraphEdit& e : r.edits) text += fmt::format("  {:<6g} {}\n", e.cost, to_text(e));
+    for (const GraphEdit& e : r.edits) text += fmt::format("  {:<6g} {}\n", e.cost, printable(to_text(e)));
   write_output(f.out, text);
 }
 
@@ -115,13 +142,15 @@ Names pairs_of(const GedFlags& f) {
 void many_pairs(const GedFlags& f, const EditDistanceOptions& options) {
   check_output("-o", f.out, {f.pairs});
   const Names names = pairs_of(f);
+  GxlAttributes attributes = wanted_attributes(f);
   std::map<std::string, LabelledGraph> graphs;  // every file is read once
   for (const auto& [first, second] : names)
     for (const std::string& name : {first, second}) {
       if (graphs.contains(name)) continue;
       check_output("-o", f.out, {name});
-      graphs.emplace(name, read_graph(name));
+      graphs.emplace(name, read_graph(name, &attributes));
     }
+  tell_attributes(f, attributes);
   constexpr std::size_t kBlock = 256;  // pairs between two looks at the clock
   const ThreadPool pool(f.threads);
   Progress progress(f.quiet, names.size());
@@ -146,7 +175,7 @@ void many_pairs(const GedFlags& f, const EditDistanceOptions& options) {
     progress.update(begin + reports.size(), fmt::format("{} exact", exact));
   }
   progress.clear();
-  if (f.json) text = json_text({{"pairs", rows}, {"exact", exact}});
+  if (f.json) text = json_text({{"pairs", rows}, {"exact", exact}, {"attributes", to_json(attributes)}});
   write_output(f.out, text);
 }
 
@@ -179,6 +208,9 @@ Command ged_command() {
            1.8446744073709552e19)
       .metavar("N");
   command.options.add("costs", f->costs, "e.g. node-insert=1,edge-substitute=0.5; what is not named costs 1");
+  command.options
+      .add("attributes", f->attributes, "of GXL files, that make the labels; else all but <float> ones, and it is told")
+      .metavar("NAMES");
   command.options.add("edits", f->edits, "list the edits");
   command.options.add("out", f->out, "write here instead of to standard output").alias("o").metavar("FILE");
   add_threads(command.options, f->threads);

@@ -52,24 +52,24 @@ void print_tensors(const SafetensorsFile& file) {
     if (fresh) lines.push_back({shape, {}});
     lines[at->second].second.push_back(name);
   }
-  fmt::print("{}:\n", counted(names.size(), "tensor"));
+  print("{}:\n", counted(names.size(), "tensor"));
   for (const auto& [shape, members] : lines)
-    fmt::print("  {:<40} {}\n",
-               members.size() == 1 ? members.front() : fmt::format("{} .. {}", members.front(), members.back()), shape);
-  fmt::print("{} in all\n", counted(values, "value"));
+    print("  {:<40} {}\n",
+          members.size() == 1 ? members.front() : fmt::format("{} .. {}", members.front(), members.back()), shape);
+  print("{} in all\n", counted(values, "value"));
 }
 
 // "NAME:" and below it all entries, as many in a line as fit.
 void print_entries(const std::string& name, const Json& entries) {
   constexpr std::size_t kWidth = 100;
-  fmt::print("{}:\n", name);
+  print("{}:\n", name);
   std::string line;
   for (const auto& [key, value] : entries.items()) {
     const std::string word = fmt::format("{}={}", key, value.is_string() ? value.get<std::string>() : value.dump());
-    if (!line.empty() && line.size() + word.size() > kWidth) fmt::print("{}\n", std::exchange(line, {}));
+    if (!line.empty() && line.size() + word.size() > kWidth) print("{}\n", std::exchange(line, {}));
     line += "  " + word;
   }
-  fmt::print("{}\n", line);
+  print("{}\n", line);
 }
 
 void print_table(const SafetensorsFile& file) {
@@ -82,7 +82,7 @@ void print_table(const SafetensorsFile& file) {
     else if (value.is_object())
       print_entries(key, value);
     else
-      fmt::print("{:<14} {}\n", key, text);
+      print("{:<14} {}\n", key, text);
   }
   if (!options.empty()) print_entries("option", options);
   print_tensors(file);

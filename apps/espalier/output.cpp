@@ -12,14 +12,31 @@
 #include "command_line.hpp"
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
+#include "runs/outputs.hpp"
 
 namespace espalier::app {
 
 namespace fs = std::filesystem;
 
-std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string json_text(const Json& json) { return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n"; }
 
 void print_json(const Json& json) { fmt::print("{}", json_text(json)); }
+
+const char* verdict_word(const Verdict& verdict) {
+  return verdict.solved ? "solved" : verdict.explained ? "explained up to noise" : "not solved";
+}
+
+Json json_of(const Provenance& provenance) {
+  Json all = Json::array();
+  for (const Making& m : provenance)
+    all.push_back({{"by", m.by},
+                   {"count", m.count},
+                   {"wrong_before", m.wrong_before},
+                   {"wrong_after", m.wrong_after},
+                   {"gates_before", m.gates_before},
+                   {"gates_after", m.gates_after}});
+  return all;
+}
 
 Json json_of(const Facts& facts) {
   Json all = Json::object();
@@ -56,7 +73,7 @@ void note(const std::string& text) {
 
 void write_output(const std::string& path, const std::string& text) {
   if (path.empty() || path == "-")
-    fmt::print("{}", text);
+    fmt::print("{}", isatty(STDOUT_FILENO) ? printable(text, true) : text);
   else
     write_atomically(path, std::string_view(text));
 }
@@ -99,6 +116,7 @@ void check_output(const std::string& option, const std::string& path, std::initi
     const std::string file = file_in(input, "model.safetensors");
     if (fs::equivalent(path, file, ignored)) refuse("which is the file to read");
   }
+  check_named_output(option, path);
 }
 
 }  // namespace espalier::app

@@ -13,7 +13,7 @@ namespace {
 
 struct PredictFlags {
   std::string model, csv, out, id;
-  bool probabilities = false;
+  bool probabilities = false, allow_unknown = false;
   int threads = 0;
 };
 
@@ -35,16 +35,21 @@ int predict(const PredictFlags& f) {
   // The column that names the rows; "row" counts them when the file has no such column.
   const bool counted = f.id == "row" && std::ranges::find(table.header, f.id) == table.header.end();
   const std::size_t id_column = f.id.empty() || counted ? 0 : table.column(f.id);
-  const std::vector<double> said = model->predict(table, ThreadPool(f.threads));
+  const std::vector<double> said = model->predict(table, ThreadPool(f.threads), unknown_words(f.allow_unknown));
+  const std::vector<std::string> unknown =
+      f.allow_unknown ? told_unknown_words(*model, table) : std::vector<std::string>();
   const std::size_t width = std::max<std::size_t>(1, classes.size());
   std::string text = f.id.empty() ? "" : csv_cell(f.id) + ",";
   text += csv_cell(model->target());
   if (f.probabilities)
     for (const std::string& word : classes) text += fmt::format(",{}", csv_cell(fmt::format("p({})", word)));
+  if (!unknown.empty()) text += ",unknown";
   text += "\n";
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     if (!f.id.empty()) text += (counted ? fmt::format("{}", r + 1) : csv_cell(table.rows[r][id_column])) + ",";
-    text += line_of(classes, std::span(said).subspan(r * width, width), f.probabilities) + "\n";
+    text += line_of(classes, std::span(said).subspan(r * width, width), f.probabilities);
+    if (!unknown.empty()) text += "," + csv_cell(unknown[r]);
+    text += "\n";
   }
   write_output(f.out, text);
   return kDone;
@@ -61,6 +66,7 @@ Command predict_command() {
   command.options.add("id", f->id, "copy this column to the front; row: the number of the row, from 1")
       .metavar("COLUMN");
   command.options.add("probabilities", f->probabilities, "a column for every class");
+  add_allow_unknown(command.options, f->allow_unknown, "; if there are any, a column \"unknown\" names their columns");
   add_threads(command.options, f->threads);
   return std::move(command).with(f, predict);
 }

@@ -2,53 +2,17 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <hwy/targets.h>
-#include <link.h>
 #include <sched.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 
-#include "base/files.hpp"
-#include "base/hash.hpp"
-
 namespace espalier::app {
-namespace {
-
-std::string hash_of_file(const std::string& path) {
-  const Bytes bytes = read_bytes(path);
-  return Hasher().add(bytes.data(), bytes.size()).hex();
-}
-
-// Shared objects whose answers are part of the bits. The C library's mathematics is not exactly rounded, and one
-// version differs from another; those of MPI, of pictures and of text may be what they like.
-std::string computing_libraries() {
-  std::vector<std::string> paths;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* into) {
-        const std::string name = std::filesystem::path(info->dlpi_name).filename();
-        if (name.starts_with("libm.") || name.starts_with("libm-") || name.starts_with("libhwy."))
-          static_cast<std::vector<std::string>*>(into)->push_back(info->dlpi_name);
-        return 0;
-      },
-      &paths);
-  std::vector<std::string> words;
-  for (const std::string& path : paths)
-    words.push_back(fmt::format("{} {}", std::filesystem::path(path).filename().string(), hash_of_file(path)));
-  std::ranges::sort(words);
-  return fmt::format("{}", fmt::join(words, ", "));
-}
-
-}  // namespace
-
 std::vector<Trait> program_traits(std::span<char* const> options, std::int64_t targets) {
-  // Vectors of any width give the same bits, but not with and without fused multiply-adds.
-  const bool fused = (targets & ~(HWY_SCALAR | HWY_EMU128 | HWY_SSSE3 | HWY_SSE4)) != 0;
-  return {{"the program", hash_of_file("/proc/self/exe")},
-          {"its options", fmt::format("{}", fmt::join(options, " "))},
-          {"libraries", computing_libraries()},
-          {"vector instructions", fused ? "fused multiply-add" : "no fused multiply-add"}};
+  std::vector<Trait> traits{{"the program", hash_of_file("/proc/self/exe")},
+                            {"its options", fmt::format("{}", fmt::join(options, " "))}};
+  for (Trait& trait : bit_traits(targets)) traits.push_back(std::move(trait));
+  return traits;
 }
 
 std::string unlike(Ranks& ranks, std::span<const Trait> mine) {

@@ -6,16 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/bit_traits.hpp"
 #include "espalier/ranks.hpp"
 
 namespace espalier::app {
 
-struct Trait {
-  const char* what;
-  std::string value;  // as words for whoever reads that it is not the same
-};
-
-// Of this program as it runs: its bytes and its options, the libraries that it computes with, and the kind of vector
+// Of this program as it runs: its bytes and its options, and all that bits depend on, with the kind of vector
 // instructions among `targets`, a set of hwy::SupportedTargets().
 std::vector<Trait> program_traits(std::span<char* const> options, std::int64_t targets);
 

@@ -54,7 +54,7 @@ void Progress::update(std::uint64_t done, const std::string& detail) {
     std::string line = counts;
     const int room = terminal_columns() - kBarWidth - 2;
     if (static_cast<int>(line.size()) > room) line.resize(static_cast<std::size_t>(std::max(0, room)));
-    note("\r\x1b[K{} {}", bar, line);
+    note(fmt::format("\r\x1b[K{} {}", bar, line));
     shown_ = true;
   } else if (done * kLines / total_ != last_line_ || done == total_) {
     last_line_ = done * kLines / total_;
@@ -63,7 +63,7 @@ void Progress::update(std::uint64_t done, const std::string& detail) {
 }
 
 void Progress::clear() {
-  if (shown_) note("\r\x1b[K");
+  if (shown_) note(std::string("\r\x1b[K"));
   shown_ = false;
 }
 

@@ -13,6 +13,8 @@
 #include "models/lattice/lattice_view.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "replay.hpp"
+#include "runs/outputs.hpp"
 
 namespace espalier::app {
 namespace {
@@ -29,8 +31,18 @@ struct Options {
   bool asynchronous = false, json = false, quiet = false;
 };
 
-const char* word(Verdict verdict) {
-  return verdict == Verdict::kProved ? "proved" : verdict == Verdict::kRefuted ? "refuted" : "undecided";
+struct Answer {
+  const char* word;
+  ExitCode exit_code;
+};
+Answer answer_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kProved: return {"proved", kDone};
+    case Verdict::kRefuted: return {"refuted", kRefuted};
+    case Verdict::kWeaker: return {"weaker", kWeaker};
+    case Verdict::kUndecided: break;
+  }
+  return {"undecided", kUnsolved};
 }
 
 // The start (every channel, where they are few), what becomes of it, and what should: wrong cells are crossed out, in
@@ -73,9 +85,13 @@ Image picture(const LatticeModel& model, const BoardCounterExample& example) {
 }
 
 void print_text(const LatticeModel& model, const BoardProof& proof, double seconds) {
-  fmt::print("{}: {}\n{}\n", word(proof.verdict), proof.claim, proof.how);
+  if (proof.verdict == Verdict::kWeaker)
+    print("{}: {}\nonly a weaker claim is proved: {}\n{}\n", proof.counter_example ? "refuted" : "undecided",
+          proof.claim, proof.weaker, proof.how);
+  else
+    print("{}: {}\n{}\n", answer_of(proof.verdict).word, proof.claim, proof.how);
   if (proof.unknown_bits)
-    fmt::print("2^{} boards; {} of {} channels matter\n", proof.unknown_bits, proof.needed_channels, model.channels());
+    print("2^{} boards; {} of {} channels matter\n", proof.unknown_bits, proof.needed_channels, model.channels());
   if (proof.counter_example) {
     const BoardCounterExample& e = *proof.counter_example;
     constexpr std::size_t kMaxDrawn = 128;
@@ -88,42 +104,26 @@ void print_text(const LatticeModel& model, const BoardProof& proof, double secon
     fmt::print("the same after {}, {} wrong, checked by simulation:\n{}",
                counted(e.steps, e.fires.empty() ? "step" : "moment"), e.wrong, draw(e.end));
   }
-  fmt::print("{:.2f} s\n", seconds);
-}
-
-Json rows_of(const Board& board) {
-  Json channels = Json::array();
-  for (int c = 0; c < board.channels(); ++c) {
-    Json rows = Json::array();
-    for (std::size_t y = 0; y < board.height(); ++y) {
-      std::string row;
-      for (std::size_t x = 0; x < board.width(); ++x) row += board.get(y, x, c) ? '#' : '.';
-      rows.push_back(row);
-    }
-    channels.push_back(rows);
-  }
-  return channels;
+  print("{:.2f} s\n", seconds);
 }
 
 Json to_json(const LatticeModel& model, const BoardProof& proof, double seconds) {
-  Json j = {{"verdict", word(proof.verdict)},
+  Json j = {{"verdict", answer_of(proof.verdict).word},
             {"claim", proof.claim},
             {"how", proof.how},
             {"channels", model.channels()},
             {"needed_channels", proof.needed_channels},
             {"unknown_bits", proof.unknown_bits},
             {"seconds", seconds}};
+  if (!proof.weaker.empty()) j["weaker_claim"] = proof.weaker;
   if (proof.gates) j["gates"] = proof.gates;  // of the unrolled board, where the proof needed one
   if (proof.moments) j["moments"] = proof.moments;
   if (proof.counter_example) {
     const BoardCounterExample& e = *proof.counter_example;
     Json fires = Json::array();
     for (const Board& fire : e.fires) fires.push_back(rows_of(fire)[0]);
-    j["counter_example"] = {{"start", rows_of(e.start)},
-                            {"end", rows_of(e.end)},
-                            {"wrong", e.wrong},
-                            {"steps", e.steps},
-                            {"updates", fires}};
+    j["counter_example"] = {{"start", rows_of(e.start)}, {"end", rows_of(e.end)}, {"target", rows_of(e.target)},
+                            {"wrong", e.wrong},          {"steps", e.steps},      {"updates", fires}};
   }
   return j;
 }
@@ -188,7 +188,10 @@ int run(const Options& o, const std::set<std::string>& given) {
   check_output("--proof", o.proof, {o.model});
   if (o.proof == "-" || is_stream(o.proof))
     throw UsageError("--proof", fmt::format("got {}, expected a file: FILE.cnf is written beside it", o.proof));
-  if (!o.proof.empty()) check_output("--proof", o.proof + ".cnf", {o.model});
+  if (!o.proof.empty()) {
+    check_output("--proof", o.proof + ".cnf", {o.model});
+    check_unnamed_output("--proof", o.proof + ".cnf");
+  }
   const ModelClaim claim = claim_of(o);
   refuse_of_others(o, claim, given);
   const auto model = load_lattice_model(o.model);
@@ -218,7 +221,7 @@ int run(const Options& o, const std::set<std::string>& given) {
     print_text(*model, proof, seconds);
   if (!o.png.empty() && proof.counter_example) write_png(o.png, picture(*model, *proof.counter_example));
   if (interrupt_flag().raised()) return kInterrupted;
-  return proof.verdict == Verdict::kProved ? kDone : proof.verdict == Verdict::kRefuted ? kRefuted : kUnsolved;
+  return answer_of(proof.verdict).exit_code;
 }
 
 }  // namespace
@@ -236,8 +239,8 @@ Command prove_command() {
   o.add("rule", f->rule, "equals: which rule, such as B3/S23 (default: the one that was learned)");
   o.add("damage", f->damage, "heals: size of the damage, N or HxW").metavar("N|HxW");
   o.add("async", f->asynchronous, "under every schedule, however the model was trained");
-  o.add("round", f->round, "asynchronous: a search looks at, and claims, only rounds of at most this many moments", 1,
-        1000);
+  o.add("round", f->round,
+        "asynchronous: a search looks only at rounds of at most this many moments, and proves no more", 1, 1000);
   o.add("seconds", f->seconds, "give up after this many seconds; 0 = never", 0, 1e9);
   o.add("proof", f->proof, "write the proof as DRAT, and FILE.cnf, which it refutes").metavar("FILE");
   o.add("png", f->png, "write a picture of a board that breaks the claim").metavar("FILE");
@@ -247,11 +250,20 @@ Command prove_command() {
   add_json(o, f->json);
   command.footer =
       "converges  from every start the board shows its target after --steps, and ever after\n"
-      "fixed      a board that shows its target shows it ever after; on every size where a proof is possible\n"
+      "fixed      a board that shows its target shows it ever after, whatever its other channels hold; without --size\n"
+      "           on every size (where opposite edges touch, every multiple of the pattern's period).\n"
+      "           Pictures: from their start, after --steps and ever after\n"
       "period P   the same every P steps\n"
-      "equals     the cell is the rule of --rule\n"
-      "heals      any damage of size --damage, at any place, is gone after --steps\n\n"
-      "Exit code 0: proved, 4: refuted by a board that is shown, 3: undecided, 1: an error, 2: wrong usage.\n"
+      "equals     the cell is the rule of --rule, whatever its other channels hold\n"
+      "heals      however --damage cells of one board, that of --seed long after its start, are changed, at any place\n"
+      "           within its edges, it shows its target --steps later\n"
+      "Asynchronous: a step is a round of any length in which every cell updates at least once.\n\n"
+      "Exit code 0: proved, exactly as it stands here; 4: refuted by a board that is shown; 5: not proved, but a\n"
+      "weaker claim is, which is told (of boards that have shown the target several times in a row, of fewer sizes, "
+      "of\n"
+      "short rounds, or while other channels are 0); 3: undecided, 1: an error, 2: wrong usage. The board of --json "
+      "is\n"
+      "run again by: espalier run MODEL --start FILE --json\n"
       "Example: espalier prove runs/board converges --size 16 --steps 20";
   return std::move(command).with(f, [given = command.given](const Options& o) { return run(o, *given); });
 }

@@ -13,9 +13,11 @@
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
 #include "interrupt.hpp"
+#include "models/lattice/lattice_verdict.hpp"
 #include "models/lattice/refine_model.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "runs/outputs.hpp"
 #include "synth/table_score.hpp"
 
 namespace espalier::app {
@@ -73,14 +75,16 @@ class SearchRun {
     save(stopped_.empty());
   }
 
-  int report() const {
+  int report(const Verdict& verdict) const {
     const SearchState& s = search_.state();
     const SearchScore& best = s.best_score;
     const double seconds = seconds_now() - start_, rate = static_cast<double>(s.evaluations - evaluations_) / seconds;
     if (o_.json)
       print_json({{"output", output_},
                   {"from", o_.model},
-                  {"solved", best.wrong == 0},
+                  {"solved", verdict.solved},
+                  {"judged_by", verdict.data},
+                  {"verdict", verdict.text},
                   {"wrong_before", wrong(before_)},
                   {"wrong", wrong(best)},
                   {"graded_loss", 1e-6 * static_cast<double>(best.grade)},
@@ -93,13 +97,15 @@ class SearchRun {
                   {"stopped", stopped_},
                   {"seconds", seconds}});
     else
-      fmt::print("{}: {}{}, {} -> {}{}, {}, depth {}\n", output_, wrong_text(before_), graded(kGraded, before_),
-                 counted(before_.size.gates, "gate"), wrong_text(best), graded(kGraded, best),
-                 counted(best.size.gates, "gate"), best.size.depth),
-          fmt::print("{} evaluations in {:.1f} s, {:.0f}/s{}\n", s.evaluations, seconds, rate,
-                     stopped_.empty() ? "" : "; " + stopped_ + (o_.table.empty() ? ", continue with --resume" : ""));
+      print("{}: {}{}, {} -> {}{}, {}, depth {}\n", output_, wrong_text(before_), graded(kGraded, before_),
+            counted(before_.size.gates, "gate"), wrong_text(best), graded(kGraded, best),
+            counted(best.size.gates, "gate"), best.size.depth),
+          print("{} evaluations in {:.1f} s, {:.0f}/s{}\n", s.evaluations, seconds, rate,
+                stopped_.empty() ? "" : "; " + stopped_ + (o_.table.empty() ? ", continue with --resume" : ""));
+    if (!o_.json && verdict.judged())
+      print("{}: {}, judged by {}\n", verdict_word(verdict), verdict.text, verdict.data);
     if (stopped_ == "interrupted") return kInterrupted;
-    return o_.require_solved && best.wrong ? kUnsolved : kDone;
+    return o_.require_solved && !verdict.solved ? kUnsolved : kDone;
   }
 
  private:
@@ -135,10 +141,25 @@ void check_search_file(const std::string& path) {
 // A folder's name may be of any bytes, what stands in a model may not.
 std::string in_utf8(const std::string& text) { return Json::parse(json_text(text)).get<std::string>(); }
 
+// Most likely a netlist where a model was meant to be, or the table was forgotten.
+void refuse_netlist(const std::string& path) {
+  for (const char* netlist : {".blif", ".aag", ".aig", ".json"})
+    if (path.ends_with(netlist))
+      throw UsageError("--table",
+                       fmt::format("got none for {}, a netlist by its name, expected a file of what it should compute: "
+                                   "a line for each example, its input bits, a space, its output bits",
+                                   path));
+}
+
 int refine_model(const Options& o, const std::string& output) {
+  refuse_netlist(o.model);
   const std::string search_file = output + ".search";
   if (!o.resume) check_search_file(search_file);
-  const auto model = load_lattice_model(o.model);
+  const LoadedModel loaded = load_model(o.model);
+  const auto* model = dynamic_cast<const LatticeModel*>(loaded.model.get());
+  if (!model) fail("refine", fmt::format("{}, a {}", o.model, loaded.model->kind()), "a logic automaton");
+  const Provenance before = provenance_of(loaded.notes);
+  Verdict verdict;
   ThreadPool pool(o.threads);
   ModelRefiner refiner(*model, o.search, pool);
   if (o.resume && !file_exists(search_file))
@@ -147,15 +168,19 @@ int refine_model(const Options& o, const std::string& output) {
   if (o.resume) refiner.restore(read_safetensors(search_file), pool);
   SearchRun run(o, refiner.search(), refiner.before(), static_cast<double>(refiner.boards()), output);
   run.run(pool, [&](bool ended) {
-    ModelNotes notes = refiner.notes();
-    notes["refined.from"] = in_utf8(o.model);
-    save_model(output, *refiner.best(pool), notes);
+    const auto best = refiner.best(pool);
+    Provenance provenance = before;
+    for (const Making& making : refiner.provenance(pool)) provenance.push_back(making);
+    ModelNotes notes{{"refined.from", in_utf8(o.model)}, {"provenance", format_provenance(provenance)}};
+    if (ended) verdict = judge_model(*best, kJudgingDraw, true, pool);
+    add_verdict(notes, verdict);
+    save_model(output, *best, notes);
     if (ended)
       std::filesystem::remove(search_file);
     else
       write_safetensors(search_file, refiner.checkpoint());
   });
-  return run.report();
+  return run.report(verdict);
 }
 
 int refine_table(const Options& o, const std::string& output) {
@@ -167,15 +192,20 @@ int refine_table(const Options& o, const std::string& output) {
   TableScore score(parse_table(read_text(o.table), o.table, circuit.inputs.size(), circuit.outputs.size()));
   ThreadPool pool(o.threads);
   CircuitSearch search(circuit, score, o.search, pool);
+  ExportOptions options;
+  options.format = format;
+  options.file = output;
+  const auto files = [&] { return export_circuit(ProvedCircuit::as_given(search.state().best), options); };
+  for (const ExportedFile& file : files())
+    if (file.path != output) check_unnamed_output("-o", file.path);
   SearchRun run(o, search, search.state().best_score, 1, output);
   run.run(pool, [&](bool) {
-    ExportOptions options;
-    options.format = format;
-    options.file = output;
-    for (const ExportedFile& file : export_circuit(ProvedCircuit::as_given(search.state().best), options))
-      write_atomically(file.path, std::string_view(file.content));
+    for (const ExportedFile& file : files()) write_atomically(file.path, std::string_view(file.content));
   });
-  return run.report();
+  // The rows of the table are all that it should compute.
+  const bool solved = search.state().best_score.wrong == 0;
+  return run.report(
+      {.solved = solved, .data = "every row of the table", .text = solved ? "every row right" : "rows wrong"});
 }
 
 }  // namespace
@@ -185,7 +215,9 @@ Command refine_command() {
   f->search.improve = kImprove;
   Command command{"refine", "search for a better circuit: fewer wrong bits first, then fewer gates"};
   command.arguments = {{"model", &f->model, "a trained automaton or its run's folder; with --table a netlist"}};
-  command.options.add("output", f->output, "where to write the result").alias("o").metavar("FILE");
+  command.options.add("output", f->output, "where to write the result (default: beside the model, as a new file)")
+      .alias("o")
+      .metavar("FILE");
   command.options
       .add("table", f->table, "what a netlist should compute: lines of input bits, a space, output bits, - for either")
       .metavar("FILE");
@@ -203,6 +235,8 @@ Command refine_command() {
     if (output == "-" || is_stream(output))
       throw UsageError("-o",
                        fmt::format("got {}, expected a file: the result is replaced as the search goes on", output));
+    if (f.output.empty() && !f.resume) check_unnamed_output("-o", output, "");
+    check_unnamed_output("-o", output + ".lock", "process ");
     const FileLock lock(output + ".lock", output, "searching for", FileLock::After::kRemove);
     return f.table.empty() ? refine_model(f, output) : refine_table(f, output);
   });

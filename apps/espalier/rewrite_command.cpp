@@ -30,9 +30,9 @@ int rewrite_expression(const RewriteFlags& f) {
     fmt::print("{}", dot);
   } else {
     for (std::size_t i = 0; i < passes.size(); ++i)
-      fmt::print("{:>4}  {}\n", i, passes[i].empty() ? "(nothing left)" : passes[i]);
-    if (!settled) fmt::print("no fixed point after {} passes\n", f.max_passes);
-    if (f.check) fmt::print("{}: the exact engine says {}\n", right ? "right" : "wrong", expected);
+      print("{:>4}  {}\n", i, passes[i].empty() ? "(nothing left)" : passes[i]);
+    if (!settled) print("no fixed point after {} passes\n", f.max_passes);
+    if (f.check) print("{}: the exact engine says {}\n", right ? "right" : "wrong", expected);
   }
   return f.check && !right ? kUnsolved : kDone;
 }

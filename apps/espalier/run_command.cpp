@@ -23,6 +23,7 @@
 #include "output.hpp"
 #include "program_ranks.hpp"
 #include "progress.hpp"
+#include "replay.hpp"
 
 namespace espalier::app {
 namespace {
@@ -42,7 +43,8 @@ struct RunFlags {
 };
 
 constexpr std::uint64_t kMaxFrames = 400;
-constexpr double kPatience = 2;  // seconds without progress
+constexpr std::int64_t kMaxTold = 1 << 20;  // bits of a board, all channels, that --json writes
+constexpr double kPatience = 2;             // seconds without progress
 
 std::optional<RuleTable> life_rule(const std::string& text) {
   try {
@@ -62,17 +64,54 @@ void note_other_rule(const std::string& path, const std::string& rule, const Lat
     note("espalier: {} is a pattern of the rule {}; the model has learned {}\n", path, one_line(rule), model.learned());
 }
 
-// A board to begin with, from a file: an ASCII pattern or a PNG (into the first channels), or an RLE pattern (channel
-// 0).
-Pattern read_start(const std::string& path, const LatticeModel& model) {
+// A board to begin with.
+struct Start {
+  Pattern pattern;
+  std::optional<Replay> replay = {};  // a board that breaks a claim: of all channels, to be run as it was found
+};
+
+// From a file: an ASCII pattern or a PNG (into the first channels), an RLE pattern (channel 0), or an answer of prove.
+Start read_start(const std::string& path, const LatticeModel& model) {
   const std::vector<std::byte> bytes = read_bytes(path, kMaxPatternBytes);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::string what = fmt::format("\"{}\"", path);
+  if (is_replay(text)) {
+    Replay replay = parse_replay(text, what, model);
+    const Board& board = replay.start;
+    Pattern pattern{static_cast<int>(board.height()), static_cast<int>(board.width()), board.channels(), {}};
+    for (int c = 0; c < pattern.channels; ++c)
+      for (std::size_t y = 0; y < board.height(); ++y)
+        for (std::size_t x = 0; x < board.width(); ++x) pattern.bits.push_back(board.get(y, x, c));
+    return {std::move(pattern), std::move(replay)};
+  }
   if (!is_rle(text) && !path.ends_with(".rle"))
-    return parse_pattern_file(bytes, what, "a PNG (.png), an ASCII pattern (.txt) or an RLE pattern (.rle)");
+    return {parse_pattern_file(
+        bytes, what, "a PNG (.png), an ASCII pattern (.txt), an RLE pattern (.rle) or what prove --json wrote")};
   RlePattern rle = parse_rle(text, what);
   note_other_rule(path, rle.rule, model);
-  return {rle.height, rle.width, 1, std::move(rle.cells)};
+  return {{rle.height, rle.width, 1, std::move(rle.cells)}};
+}
+
+// What a replay says of the run; options that would make another run of it are refused.
+void follow_replay(const RunFlags& f, const Replay& replay, BoardSize& size, std::uint64_t& steps) {
+  const BoardSize own{static_cast<int>(replay.start.height()), static_cast<int>(replay.start.width())};
+  if (!f.size.empty() && (size.height != own.height || size.width != own.width))
+    throw UsageError("--size", fmt::format("got {}, expected {} x {}, the board of --start, or nothing", f.size,
+                                           own.height, own.width));
+  size = own;
+  if (!f.steps) steps = replay.steps;
+  if (replay.fires.empty()) return;
+  const auto only = [&](const char* option, bool given) {
+    if (given) throw UsageError(option, "got a --start with updates of its own, expected none of these");
+  };
+  only("--async", f.fire_rate > 0);
+  only("--soft", f.soft);
+  only("--damage", !f.damage.empty());
+  only("--reset", f.reset > 0);
+  if (steps > replay.fires.size())
+    throw UsageError("--steps", fmt::format("got {}, expected at most the {} whose updates --start has", steps,
+                                            replay.fires.size()));
+  if (program_ranks()) throw UsageError("--start", "got updates of cells under mpirun, expected a single process");
 }
 
 // In the middle of a board of zeros; some of its rows.
@@ -187,9 +226,12 @@ int run(const RunFlags& f) {
   if (!program_ranks() || program_ranks()->first()) check_pictures(f);
   const auto loaded = load_lattice_model(f.model);
   const LatticeModel& model = *loaded;
-  const BoardSize size = board_size("--size", f.size, model, f.unseen() ? kMaxUnseen : kMaxSide);
+  BoardSize size = board_size("--size", f.size, model, f.unseen() ? kMaxUnseen : kMaxSide);
+  std::uint64_t steps = f.steps.value_or(model.view().steps);
+  const std::optional<Start> given = f.start.empty() ? std::nullopt : std::optional(read_start(f.start, model));
+  const Replay* const replay = given && given->replay ? &*given->replay : nullptr;
+  if (replay) follow_replay(f, *replay, size, steps);
   const int height = size.height, width = size.width;  // what lambdas can take
-  const std::uint64_t steps = f.steps.value_or(model.view().steps);
   ThreadPool pool(f.threads);
   Ranks* const ranks = f.soft ? nullptr : program_ranks();
   if (f.soft && model.is_refined())
@@ -201,14 +243,22 @@ int run(const RunFlags& f) {
   if (ranks) check_same_model(*ranks, model);
   SimulatorOptions options = simulator_options(f, model, height, width, steps);
   options.ranks = ranks;
-  const std::optional<Pattern> given = f.start.empty() ? std::nullopt : std::optional(read_start(f.start, model));
-  if (ranks && given) ranks->check_same("start", Hasher().add(given->bits.data(), given->bits.size()).hex());
-  const auto stepper = make_stepper(
-      model, height, width,
-      [&](RowRange rows) {
-        return given ? place(*given, model.channels(), height, width, rows) : model.start(height, width, f.seed, rows);
-      },
-      options, f.soft);
+  if (replay && f.fire_rate == 0) options.fire_rate = 1;  // as it was found: all cells in every step
+  if (ranks && given)
+    ranks->check_same("start", Hasher().add(given->pattern.bits.data(), given->pattern.bits.size()).hex());
+  const auto begin = [&](RowRange rows) {
+    return given ? place(given->pattern, model.channels(), height, width, rows)
+                 : model.start(height, width, f.seed, rows);
+  };
+  const auto stepper = replay && !replay->fires.empty() ? make_replay_stepper(model, *replay)
+                                                        : make_stepper(model, height, width, begin, options, f.soft);
+  // Boards of bits are told as they are where they are not too large to be read.
+  const bool told = f.json && !f.soft && static_cast<std::int64_t>(height) * width * model.channels() <= kMaxTold;
+  const auto tell = [&] {
+    const BoardState state = told ? stepper->state() : BoardState{};
+    return state.values.empty() ? Json() : rows_of(board_of(state));
+  };
+  const Json first = tell();
   const StopFlag& stop = interrupt_flag();  // until here a signal ends the program at once: nothing has begun
   // A soft step of a large board takes seconds, and one that is left off leaves the board as it was.
   if (f.soft) pool.watch(&stop);
@@ -242,13 +292,16 @@ int run(const RunFlags& f) {
     // Rank 0 takes the rows of one rank after the other: those may wait as long as that takes.
     if (ranks) program_ranks()->set_patience(f.rank_timeout + 1e-8 * height * width * model.channels());
     const Stepper::Figures figures = stepper->figures();
-    print_json({{"learned", model.learned()},
+    const Json last = tell();
+    print_json({{"goal", model.learned()},
                 {"height", height},
                 {"width", width},
                 {"steps", done},
                 {"soft", f.soft},
                 {"alive", figures.alive},
                 {"board_hash", figures.hash},
+                {"start", first},
+                {"end", last},
                 {"seconds", seconds_now() - began}});
   }
   return ended ? kInterrupted : kDone;
@@ -261,7 +314,9 @@ Command run_command() {
   Command c{"run", "let a trained automaton grow, in the terminal or as a GIF or PNG"};
   c.arguments = {{"model", &f->model, "a trained automaton: its run's folder or model.safetensors"}};
   Fields& o = c.options;
-  o.add("start", f->start, "the board to begin with: a PNG, an ASCII pattern or an RLE file (default: as trained)")
+  o.add("start", f->start,
+        "the board to begin with: a PNG, an ASCII pattern, an RLE file, or what prove --json wrote (default: as "
+        "trained)")
       .metavar("FILE");
   o.add("size", f->size, "board size, N or HxW (default: as trained; a rule 64)").metavar("N|HxW");
   const auto set_steps = [f = f.get()](const std::string& text) {
@@ -286,7 +341,9 @@ Command run_command() {
   o.add("fps", f->fps, "steps per second in terminal and GIF", 1, 100);
   add_threads(o, f->threads);
   o.add("quiet", f->quiet, "draw nothing");
-  o.add("json", f->json, "print one JSON object instead of the board");
+  o.add("json", f->json,
+        "print one JSON object instead of the board; with the first and the last one, every channel, if they have at "
+        "most 2^20 bits");
   add_rank_timeout(o, f->rank_timeout);
   c.over_ranks = true;
   return std::move(c).with(f, run);

@@ -45,7 +45,7 @@ Json row_json(const SweepRow& row) {
                      {"steps", r.steps},
                      {"validation_loss", r.validation_loss},
                      {"seconds", r.seconds},
-                     {"weights_hash", r.weights_hash}});
+                     {"model_hash", r.model_hash}});
   return {{"settings", settings},
           {"solved", share.solved},
           {"trials", share.trials},
@@ -99,12 +99,12 @@ int run(Flags& f, const Task& task, const std::set<std::string>& given) {
     for (const SweepRow& row : rows) {
       const Share share = row.share();
       const auto [low, high] = share.interval();
-      fmt::print("{:<40} {:>10} {:>6.0f}% {:>7.0f}% to {:>4.0f}% {:>10} {:>10}\n",
-                 row.settings.empty() ? "defaults" : name_of(row.settings),
-                 fmt::format("{} of {}", share.solved, share.trials), 100 * share.value(), 100 * low, 100 * high,
-                 seconds_text(row.mean_seconds()), seconds_text(row.tts99()));
+      print("{:<40} {:>10} {:>6.0f}% {:>7.0f}% to {:>4.0f}% {:>10} {:>10}\n",
+            row.settings.empty() ? "defaults" : name_of(row.settings),
+            fmt::format("{} of {}", share.solved, share.trials), 100 * share.value(), 100 * low, 100 * high,
+            seconds_text(row.mean_seconds()), seconds_text(row.tts99()));
     }
-    fmt::print("{0}/results.csv, {0}/shares.svg\n", folder);
+    print("{0}/results.csv, {0}/shares.svg\n", folder);
   }
   return failed ? kFailed : kDone;
 }

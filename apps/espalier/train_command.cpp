@@ -77,7 +77,7 @@ class TrainProgress {
     }
     if (event.kind == Kind::kSeedEnded && !control_.stopped()) row.steps = steps_ + (seeds_ > 1 ? 0 : work_);
     row.score = state.best.score;
-    row.solved = state.best.solved;
+    row.passed = state.best.passed;
     row.ended = event.kind == Kind::kSeedEnded;
     if (event.kind == Kind::kSeedStarted) bar_.resume_from(done());
     // The end of one seed is told by its result: training's last score is not that of what a search has found.
@@ -91,7 +91,7 @@ class TrainProgress {
     std::uint64_t steps = 0;                 // with the work of searches
     std::uint64_t searched = 0, search = 0;  // work of the searches before this one, and of this one
     double score = 0;
-    bool solved = false, ended = false;
+    bool passed = false, ended = false;
   };
   static constexpr std::size_t kShownSeeds = 8;  // more do not fit in a line
 
@@ -120,16 +120,16 @@ class TrainProgress {
   }
   std::string detail() const {
     std::string text;
-    std::size_t solved = 0, running = 0;
+    std::size_t passed = 0, running = 0;
     double best = 0;
     for (const auto& [seed, row] : rows_) {
-      text += row.solved ? fmt::format(" {}:solved", seed) : fmt::format(" {}:{:.1f}%", seed, 100 * row.score);
-      solved += row.solved;
+      text += row.passed ? fmt::format(" {}:passed", seed) : fmt::format(" {}:{:.1f}%", seed, 100 * row.score);
+      passed += row.passed;
       running += !row.ended;
       best = std::max(best, row.score);
     }
     if (rows_.size() <= kShownSeeds) return "seeds" + text;
-    return fmt::format("{} seeds running, {} solved, best {:.2f}%", running, solved, 100 * best);
+    return fmt::format("{} seeds running, {} passed, best {:.2f}%", running, passed, 100 * best);
   }
 
   const RunControl& control_;
@@ -159,32 +159,48 @@ RankFigures gather_figures(const RunReport& report, bool several, std::uint64_t 
   return figures;
 }
 
-void print_timing(const RunReport& report, const RankFigures& ranks) {
+// Where the time went, over all seeds, attempts and rounds of this call.
+struct Timing {
+  std::uint64_t steps = 0;
+  double whole = 0;
+  std::vector<std::pair<const char*, double>> phases;  // those that took time, and what is left
+};
+Timing timing_of(const RunReport& report) {
   constexpr std::pair<const char*, double PhaseSeconds::*> kPhases[] = {
       {"data", &PhaseSeconds::data},           {"forward", &PhaseSeconds::forward},
       {"backward", &PhaseSeconds::backward},   {"reduction", &PhaseSeconds::reduction},
       {"optimizer", &PhaseSeconds::optimizer}, {"evaluation", &PhaseSeconds::evaluation},
       {"search", &PhaseSeconds::search}};
-  std::uint64_t steps = 0;
-  double whole = 0, other = 0;
+  Timing timing;
+  PhaseSeconds phases;
   for (const SeedReport& r : report.seeds) {
-    steps += r.phase_steps;
-    whole += r.phases.whole;
+    timing.steps += r.phase_steps;
+    phases = sum(phases, r.phases);
   }
-  if (steps == 0 || whole <= 0) return;
-  other = whole;
-  const auto line = [&](const char* name, double seconds) {
-    if (seconds > 0)
-      note("  {:<10} {:9.3f} ms {:6.1f} %\n", name, seconds * 1e3 / static_cast<double>(steps), 100 * seconds / whole);
-  };
-  note("time of a step, over {} steps:\n", steps);
+  timing.whole = phases.whole;
+  double other = phases.whole;
   for (const auto& [name, phase] : kPhases) {
-    double seconds = 0;
-    for (const SeedReport& r : report.seeds) seconds += r.phases.*phase;
-    other -= seconds;
-    line(name, seconds);
+    other -= phases.*phase;
+    if (phases.*phase > 0) timing.phases.emplace_back(name, phases.*phase);
   }
-  line("other", other);
+  if (other > 0) timing.phases.emplace_back("other", other);
+  return timing;
+}
+
+Json timing_json(const RunReport& report) {
+  const Timing timing = timing_of(report);
+  Json phases = Json::object();
+  for (const auto& [name, seconds] : timing.phases) phases[name] = seconds;
+  return {{"steps", timing.steps}, {"seconds", timing.whole}, {"phases", phases}};
+}
+
+void print_timing(const RunReport& report, const RankFigures& ranks) {
+  const Timing timing = timing_of(report);
+  if (timing.steps == 0 || timing.whole <= 0) return;
+  note("time of a step, over {} steps:\n", timing.steps);
+  for (const auto& [name, seconds] : timing.phases)
+    note("  {:<10} {:9.3f} ms {:6.1f} %\n", name, seconds * 1e3 / static_cast<double>(timing.steps),
+         100 * seconds / timing.whole);
   if (ranks.peak_rss_mb.empty()) return;
   const auto [least, most] = std::ranges::minmax(ranks.bytes_per_step);
   const auto [small, large] = std::ranges::minmax(ranks.peak_rss_mb);
@@ -201,17 +217,26 @@ Json summary(const Run& run, const RunReport& report, int threads, const RankFig
             {"best_step", best.best_step},
             {"threads", threads},
             {"soft_loss", best.loss},
-            {"score", best.score},
-            {"validation_loss", best.validation_loss},
+            {"score", best.verdict.judged() ? Json(best.verdict.score) : Json()},
             {"solved", best.solved},
+            {"explained", best.verdict.explained},
+            {"judged_by", best.verdict.data},
+            {"verdict", best.verdict.text},
+            {"validation_score", best.validation_score},
+            {"validation_loss", best.validation_loss},
+            {"made", word_for(best.provenance)},
+            {"provenance", json_of(best.provenance)},
             {"outcome", report.interrupted ? outcome_name(Outcome::kInterrupted) : best.outcome},
             {"seconds", best.seconds},
             {"ms_per_step", best.steps > 0 ? best.seconds * 1e3 / static_cast<double>(best.steps) : 0.0},
             {"wall_seconds", report.seconds},
             {"num_parameters", best.num_parameters},
-            {"weights_hash", best.weights_hash},
+            {"model_hash", best.model_hash},
+            {"weights_hash", best.weights_hash.empty() ? Json() : Json(best.weights_hash)},
             {"model", run.folder() + "/model.safetensors"},
             {"peak_rss_mb", peak_rss_mb()},
+            {"timing", timing_json(report)},
+            {"other_bits", best.other_bits.empty() ? Json() : Json(best.other_bits)},
             {"report", json_of(best.facts)}};
   if (!ranks.peak_rss_mb.empty())
     j["ranks"] = {{"bytes_per_step", ranks.bytes_per_step}, {"peak_rss_mb", ranks.peak_rss_mb}};
@@ -221,42 +246,53 @@ Json summary(const Run& run, const RunReport& report, int threads, const RankFig
   for (const SeedReport& r : report.seeds)
     j["seeds"].push_back({{"seed", r.seed},
                           {"steps", r.steps},
-                          {"score", known(r, r.score)},
-                          {"validation_loss", known(r, r.validation_loss)},
+                          {"score", r.verdict.judged() ? Json(r.verdict.score) : Json()},
                           {"solved", r.solved},
+                          {"validation_score", known(r, r.validation_score)},
+                          {"validation_loss", known(r, r.validation_loss)},
                           {"outcome", r.outcome},
-                          {"weights_hash", r.weights_hash}});
+                          {"made", known(r, word_for(r.provenance))},
+                          {"provenance", json_of(r.provenance)},
+                          {"other_bits", r.other_bits.empty() ? Json() : Json(r.other_bits)},
+                          {"model_hash", r.model_hash},
+                          {"weights_hash", r.weights_hash.empty() ? Json() : Json(r.weights_hash)}});
   return j;
+}
+
+// "solved: every bit right, judged by 1,024 boards that nothing has seen"; what was not judged is not called anything.
+std::string verdict_text(const SeedReport& r) {
+  if (!r.verdict.judged()) return fmt::format("not judged; on the validation part: {}", r.verdict.text);
+  return fmt::format("{}: {}, judged by {}", verdict_word(r.verdict), r.verdict.text, r.verdict.data);
 }
 
 void print_result(const Run& run, const RunReport& report) {
   const SeedReport& best = report.best();
   if (report.seeds.size() > 1) {
-    fmt::print("{:>6} {:>8} {:>9} {:>16}  {:<12} {}\n", "seed", "steps", "score", "validation loss", "outcome",
-               "weights");
+    fmt::print("{:>6} {:>8} {:>11} {:>16} {:>9}  {:<12} {}\n", "seed", "steps", "validation", "validation loss", "test",
+               "outcome", "model");
     for (const SeedReport& r : report.seeds)
       if (r.started)
-        fmt::print("{:>6} {:>8} {:>8.2f}% {:>16.6g}  {:<12} {}\n", r.seed, r.steps, 100 * r.score, r.validation_loss,
-                   r.outcome, r.weights_hash);
+        fmt::print("{:>6} {:>8} {:>10.2f}% {:>16.6g} {:>9}  {:<12} {}\n", r.seed, r.steps, 100 * r.validation_score,
+                   r.validation_loss, r.verdict.judged() ? fmt::format("{:.2f}%", 100 * r.verdict.score) : "-",
+                   r.outcome, r.model_hash);
       else
-        fmt::print("{:>6} {:>8} {:>9} {:>16}  {}\n", r.seed, "-", "-", "-", r.outcome);
+        fmt::print("{:>6} {:>8} {:>11} {:>16} {:>9}  {}\n", r.seed, "-", "-", "-", "-", r.outcome);
   }
-  fmt::print("{} seed {}: {} after {} steps in {} ({:.2f} ms per step)\n", run.config().task, best.seed,
-             best.solved ? "solved" : fmt::format("not solved, {}", best.score_text), best.steps,
-             clock_text(report.seeds.size() > 1 ? report.seconds : best.seconds),
-             best.steps > 0 ? best.seconds * 1e3 / static_cast<double>(best.steps) : 0.0);
-  fmt::print("weights {}\n", best.weights_hash);
-  if (file_exists(run.folder() + "/model.safetensors")) fmt::print("model   {}/model.safetensors\n", run.folder());
+  const std::string time = clock_text(report.seeds.size() > 1 ? report.seconds : best.seconds);
+  print("{} seed {}: {} in {}\n", run.config().task, best.seed, verdict_text(best), time);
+  print("{:<7} {}\n", word_for(best.provenance), text_of(best.provenance));
+  print("{:<7} {}\n", best.weights_hash.empty() ? "circuit" : "weights", best.model_hash);
+  if (file_exists(run.folder() + "/model.safetensors")) print("model   {}/model.safetensors\n", run.folder());
   for (const auto& [name, value] : best.facts)
-    fmt::print("  {:<36} {}\n", name,
-               std::visit(
-                   [](const auto& v) {
-                     if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>)
-                       return fmt::format("{:.4g}", v);
-                     else
-                       return fmt::format("{}", v);
-                   },
-                   value));
+    print("  {:<36} {}\n", name,
+          std::visit(
+              [](const auto& v) {
+                if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>)
+                  return fmt::format("{:.4g}", v);
+                else
+                  return fmt::format("{}", v);
+              },
+              value));
 }
 
 // An unsolved end: how near it came, and what to try.
@@ -264,13 +300,19 @@ void print_advice(const Run& run, const RunReport& report) {
   const SeedReport& best = report.best();
   const RunConfig& config = run.config();
   const bool attempts = config.budget && config.seeds == 1;
-  note("not solved; the best of {}: {}. What to try:\n", counted(report.seeds.size(), "attempt"), best.score_text);
+  note("{}; the best of {}: {}. What to try:\n", verdict_word(best.verdict), counted(report.seeds.size(), "attempt"),
+       best.verdict.text);
+  if (!best.verdict.hint.empty()) {
+    note("  {}\n", best.verdict.hint);
+    return;
+  }
   note("  espalier train --resume {} {}    more of the same\n", run.folder(),
        attempts ? fmt::format("--budget {}", 2 * std::max(config.budget, report.work))
                 : fmt::format("--train-steps {}", config.train.steps ? 2 * config.train.steps : 100));
   note("  --seed {}    {}\n", config.seed + config.seeds,
        config.seeds > 1 ? "other starts" : "another start; or --seeds 4");
-  if (best.score == 1) note("  espalier eval {}    which trials fail; --no-trials does without them\n", run.folder());
+  if (best.validation_score == 1)
+    note("  espalier eval {}    which trials fail; --no-trials does without them\n", run.folder());
 }
 
 // A seed that failed is told of, and is a failure of the whole.
@@ -287,8 +329,7 @@ bool print_failures(const RunReport& report) {
   return failed;
 }
 
-int train(Run run, const TrainFlags& f) {
-  ThreadPool pool(f.threads);
+int train(Run run, ThreadPool& pool, const TrainFlags& f) {
   TrainProgress progress(run.config(), run.control(), f.quiet);
   run.listen([&](const RunEvent& event) { progress(event); });
   const OnInterrupt limit([&run] { run.control().stop(); }, f.seconds);
@@ -350,7 +391,8 @@ Command task_command(const Task& task) {
     if (options.folder.empty()) throw UsageError("--out", "got an empty name, expected a folder");
     if (options.folder == kDefaultFolder) options.folder = fmt::format("runs/{}-{}", own.config.task, own.config.seed);
     join(options, own.flags);
-    return train(Run::create(own.config, options), own.flags);
+    ThreadPool pool(own.flags.threads);  // before there is a folder
+    return train(Run::create(own.config, options), pool, own.flags);
   });
 }
 
@@ -392,7 +434,8 @@ Command train_command() {
       throw UsageError("train", "got no task, expected one; hint: espalier train --list shows them");
     RunOptions options = flags.run;
     join(options, flags);
-    return train(Run::resume(flags.resume, options, flags.more_steps, flags.more_budget), flags);
+    ThreadPool pool(flags.threads);
+    return train(Run::resume(flags.resume, options, flags.more_steps, flags.more_budget), pool, flags);
   });
 }
 

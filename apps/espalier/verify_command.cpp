@@ -63,7 +63,7 @@ Command verify_command() {
     if (f.json)
       print_json(to_json(report, first));
     else
-      fmt::print("{}\n", describe(report, first));
+      print("{}\n", describe(report, first));
     return static_cast<int>(report.verdict == Verdict::kEqual       ? kDone
                             : report.verdict == Verdict::kDifferent ? kRefuted
                                                                     : kUnsolved);

@@ -168,6 +168,12 @@ class SymbolWeights {
   std::map<std::uint32_t, Shared> biases_;
 };
 
+// What forward gives: [B][outputs], valid until the next forward in the same mode, and the name of the pass, none in
+// evaluation mode.
+struct DagOutputs : std::span<const float> {
+  ForwardPass pass;
+};
+
 class DagNN {
  public:
   explicit DagNN(const DagOptions& options = {});
@@ -203,24 +209,27 @@ class DagNN {
   void set_bias(NodeId node, float value);
 
   // --- Running. Samples are rows [B][inputs]; inputs and outputs are ordered by id.
-  // The result [B][outputs] stays valid until the next call, and may be the samples of the next one. NaN and infinite
-  // samples are Errors.
-  std::span<const float> forward(std::span<const float> samples, std::size_t batch,
-                                 const ThreadPool& pool = calling_thread());
-  std::span<const float> forward(std::initializer_list<float> samples, std::size_t batch,
-                                 const ThreadPool& pool = calling_thread()) {
+  // The outputs may be the samples of the next call. NaN and infinite samples are Errors. In training mode what a
+  // backward pass needs is kept, of the last forward pass alone; evaluation mode leaves that as it is.
+  DagOutputs forward(std::span<const float> samples, std::size_t batch, const ThreadPool& pool = calling_thread());
+  DagOutputs forward(std::initializer_list<float> samples, std::size_t batch,
+                     const ThreadPool& pool = calling_thread()) {
     return forward(std::span(samples.begin(), samples.size()), batch, pool);
   }
 
   // --- The training contract.
   void zero_grad(const ThreadPool& pool = calling_thread());
-  // Adds the gradients of the last forward's batch; output_grad is [B][outputs]. Nothing when not training. An Error
-  // when the weights or the shape have changed since that forward; for weights written through parameters().values(),
-  // when Parameters::changed() was called. NaN passes through: a loss that is not finite tells as much.
+  // Adds the gradients of a forward pass in training mode; output_grad is [B][outputs]. Nothing when not training.
+  // Without a name the pass must be clear: an Error when there have been two or more since the last backward pass. With
+  // one (DagOutputs::pass) it is an Error when another has followed. Either is an Error when weights or shape have
+  // changed since. NaN passes through: a loss that is not finite tells as much.
   void backward_accumulate(std::span<const float> output_grad, const ThreadPool& pool = calling_thread());
+  void backward_accumulate(const ForwardPass& pass, std::span<const float> output_grad,
+                           const ThreadPool& pool = calling_thread());
   void backward_accumulate(std::initializer_list<float> output_grad, const ThreadPool& pool = calling_thread()) {
     backward_accumulate(std::span(output_grad.begin(), output_grad.size()), pool);
   }
+  double reduction_seconds() const;  // what it has taken so far to sum up gradients of samples, for reports
   void step(float lr, const ThreadPool& pool = calling_thread());  // plain SGD
   // The global norm of the gradients of all edges and biases there are.
   double gradient_norm(const ThreadPool& pool = calling_thread()) const;
@@ -241,6 +250,8 @@ class DagNN {
 
   // Gradient of the last backward with respect to the samples, [B][inputs].
   std::vector<float> input_gradients() const;
+  // The samples of the last forward pass in training mode, [B][inputs].
+  std::vector<float> samples() const;
 
   // --- Growth and pruning. Weights, gradients and ids stay with their edges. With fan-in scaling the weights
   // that share a target are rescaled when its fan-in changes, so that what they contribute stays the same.
@@ -252,9 +263,9 @@ class DagNN {
   void remove_edge(EdgeId edge);
   void remove_node(NodeId node);
 
-  // Named tensors "bias" and "weight" (in the order the kernels read them). Edits take effect at the next call that
-  // needs the flat arrays, which moves weights and gradients; call apply_edits with the optimizers before that to move
-  // their state too.
+  // Named tensors "bias" and "weight" (in the order the kernels read them), and no others: adding one is an Error.
+  // Edits take effect at the next call that needs the flat arrays, which moves weights and gradients; call apply_edits
+  // with the optimizers before that to move their state too.
   Parameters& parameters();
   const Parameters& parameters() const;  // an Error while edits wait
   void apply_edits(Optimizer* optimizer = nullptr);
@@ -278,6 +289,8 @@ class DagNN {
 
  private:
   struct State;
+  void accumulate(const ForwardPass* pass, std::span<const float> output_grad, const ThreadPool& pool);
+  std::vector<float> input_rows(std::span<const float> blocks, const char* op) const;
   // By the id of the edge or node. Places are those in the flat arrays; none for what waits for apply_edits().
   float& value_ref(std::size_t tensor, std::uint32_t id);
   std::optional<std::size_t> place_of(std::size_t tensor, std::uint32_t id) const;
@@ -304,8 +317,17 @@ struct CsvTable {
   std::vector<std::size_t> lines;                     // where each row began, from 1
   std::size_t column(const std::string& name) const;  // an Error that lists the names
 };
-// Commas, "quoted" cells with "" for a quote, \n or \r\n. Errors name the line.
+// Commas (semicolons or tabs where the first line has these and no comma), "quoted" cells with "" for a quote, \n or
+// \r\n. Errors name the line.
 CsvTable parse_csv(std::string_view text, const std::string& what);
+
+// A word that no training row had in that column.
+struct UnknownWord {
+  std::string column, word;
+  std::string nearest;            // of the words that are known; empty when none is near
+  std::vector<std::size_t> rows;  // that have it, from 0
+};
+enum class UnknownWords { kRefuse, kAllow };
 
 struct TableSchema;  // how columns become numbers, in src/models/dag/table_data.hpp
 
@@ -331,11 +353,17 @@ class TableModel : public Model {
   const std::string& target() const;                // the column that is predicted
   const std::vector<std::string>& classes() const;  // what it may be, ascending; none: a number
   // Columns are found by name, others ignored. [rows][classes] probabilities; of a number [rows], in its own unit.
-  std::vector<double> predict(const CsvTable& table, const ThreadPool& pool = calling_thread()) const;
+  // Words that the model was not trained on are Errors, or count as none of those it knows.
+  std::vector<double> predict(const CsvTable& table, const ThreadPool& pool = calling_thread(),
+                              UnknownWords unknown = UnknownWords::kRefuse) const;
   // Against the target's column: score is the fraction of classes right, or R squared.
-  Evaluation evaluate(const CsvTable& table, const ThreadPool& pool = calling_thread()) const;
+  Evaluation evaluate(const CsvTable& table, const ThreadPool& pool = calling_thread(),
+                      UnknownWords unknown = UnknownWords::kRefuse) const;
+  std::vector<UnknownWord> unknown_words(const CsvTable& table) const;  // by column, then word
 
  private:
+  std::vector<float> inputs_of(const CsvTable& table, UnknownWords unknown) const;
+
   std::shared_ptr<const TableSchema> schema_;
   DagNN network_;
 };

@@ -127,7 +127,7 @@ Options checked(Options options) {
   return options;
 }
 
-// The word of a list that is nearest to a mistyped one, by edit distance; empty when none is near.
+// The word of a list that is meant by another: one that other tools have for it, or the nearest by edits; or none.
 std::string nearest_word(std::string_view word, std::span<const std::string> words);
 
 }  // namespace espalier

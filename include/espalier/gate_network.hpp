@@ -10,9 +10,10 @@
 //   SoftGates gates(network);
 //   gates.choose(parameters.values(), {}, pool);  // once per training step
 //   AlignedVector<float> in(64 * 8), values(32 * 8), scratch(network.scratch_rows() * 8), dc(32 * 4);
-//   network.forward(gates.coefficients(), 8, in, values);  // eight samples at once, in lanes
-//   for (float& v : values) v = 2 * (v - 1);               // gradients take the place of the outputs
-//   network.backward(gates.coefficients(), 8, in, values, scratch, dc);
+//   GateTape tape;
+//   network.forward(gates.coefficients(), 8, in, values, tape);  // eight samples at once, in lanes
+//   for (float& v : values) v = 2 * (v - 1);                     // gradients take the place of the outputs
+//   network.backward(gates.coefficients(), 8, in, values, scratch, dc, tape);
 //   gates.backward(dc, parameters.gradients(), pool);
 #pragma once
 
@@ -71,6 +72,14 @@ struct LayerPlan;
 
 inline constexpr float kStartWireLogit = 10;  // of a pin's first candidate
 
+// What one forward pass leaves for its backward pass beside the arrays that it read and wrote: by which to see that
+// they are still those. As many may be alive as there are passes to go back through.
+struct GateTape {
+  std::shared_ptr<const std::vector<LayerPlan>> plans;  // of the network; none: there was no pass
+  int lanes = 0, copy = 0;
+  std::uint64_t seal = 0;  // of coefficients, inputs and values, but for the outputs
+};
+
 // Logits are written [gates][16] below; they are [gates][4] where the parametrisation has four. Those of wires follow
 // them, pin by pin.
 class GateNetwork {
@@ -114,18 +123,18 @@ class GateNetwork {
   // much as a layer.
   //   in: [inputs][lanes]   values: [gates_per_copy][lanes], all layers, the outputs last
   void forward(std::span<const float> coefficients, int lanes, std::span<const float> in, std::span<float> values,
-               int copy = 0) const;
+               GateTape& tape, int copy = 0) const;
   // The outputs alone: [outputs][lanes], somewhere in scratch: [scratch_rows][lanes].
   std::span<const float> forward_outputs(std::span<const float> coefficients, int lanes, std::span<const float> in,
                                          std::span<float> scratch, int copy = 0) const;
-  // After forward(), with the outputs' gradients in the place of the outputs: turns `in` and `values` into their
-  // gradients and adds to dc.
+  // Back through the forward() that filled the tape, with the outputs' gradients in the place of the outputs: turns
+  // `in` and `values` into their gradients and adds to dc. An Error when anything else has changed since.
   void backward(std::span<const float> coefficients, int lanes, std::span<float> in, std::span<float> values,
-                std::span<float> scratch, std::span<float> dc, int copy = 0) const;
+                std::span<float> scratch, std::span<float> dc, const GateTape& tape, int copy = 0) const;
   // The same for inputs that others read as well: `in` stays, and din is added to.
   void backward_adding(std::span<const float> coefficients, int lanes, std::span<const float> in,
                        std::span<float> values, std::span<float> scratch, std::span<float> din, std::span<float> dc,
-                       int copy = 0) const;
+                       const GateTape& tape, int copy = 0) const;
   int scratch_rows() const { return scratch_rows_; }
 
   // Appends the gates of one copy as trained, reading these nets; returns the nets of the outputs.
@@ -137,6 +146,18 @@ class GateNetwork {
 
  private:
   GateNetwork(std::string name, std::vector<Wiring> layers, int copies, bool single, Parametrisation parametrisation);
+  // The passes without a tape.
+  void run_forward(std::span<const float> coefficients, int lanes, std::span<const float> in, std::span<float> values,
+                   int copy) const;
+  void run_backward(std::span<const float> coefficients, int lanes, std::span<float> in, std::span<float> values,
+                    std::span<float> scratch, std::span<float> dc, int copy) const;
+  void run_backward_adding(std::span<const float> coefficients, int lanes, std::span<const float> in,
+                           std::span<float> values, std::span<float> scratch, std::span<float> din, std::span<float> dc,
+                           int copy) const;
+  std::uint64_t seal(std::span<const float> coefficients, std::span<const float> in, std::span<const float> values,
+                     int lanes) const;
+  void check_tape(const GateTape& tape, std::span<const float> coefficients, std::span<const float> in,
+                  std::span<const float> values, int lanes, int copy) const;
   // Where a copy's coefficients start; checks both numbers.
   std::ptrdiff_t first_of_copy(int copy, int lanes) const;
   std::size_t first_weight(const LayerPlan& plan) const;  // of its wires among all coefficients
@@ -158,7 +179,8 @@ class GateNetwork {
   std::shared_ptr<const std::vector<LayerPlan>> plans_;
   std::vector<std::int32_t> order_;
 
-  friend class SoftGates;  // keeps the plans
+  friend class SoftGates;       // keeps the plans
+  friend struct UnsealedGates;  // for those who go back at once (src/logic/unsealed_gates.hpp)
 };
 
 // How logits become probabilities in one step.
@@ -181,14 +203,20 @@ class SoftGates {
   SoftGates(const GateNetwork& first, const GateNetwork& second);
 
   int gates() const { return static_cast<int>(order_.size()); }
-  // logits: [gates][16] in the order of the parameters, and those of wires, all finite.
-  void choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool = calling_thread());
+  // logits: [gates][16] in the order of the parameters, and those of wires, all finite. Returns the choice's name.
+  ForwardPass choose(std::span<const float> logits, const SoftChoice& choice,
+                     const ThreadPool& pool = calling_thread());
   std::span<const float> coefficients() const { return c_; }  // [gates][4] in evaluation order, then those of wires
-  // Adds to dlogits: [gates][16] and those of wires; dc as the coefficients, summed over samples and steps.
-  void backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool = calling_thread()) const;
+  // Adds to dlogits: [gates][16] and those of wires; dc as the coefficients, summed over samples and steps. The choice
+  // that dc belongs to must be the last one; without its name it must be clear: an Error when there have been two or
+  // more since the last backward().
+  void backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool = calling_thread());
+  void backward(const ForwardPass& choice, std::span<const float> dc, std::span<float> dlogits,
+                const ThreadPool& pool = calling_thread());
 
  private:
   void resize(const GateNetwork& last);
+  void add_gradients(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool);
 
   Parametrisation parametrisation_;
   std::vector<std::int32_t> order_;  // [gates] number of the gate in the parameters
@@ -196,7 +224,8 @@ class SoftGates {
   AlignedVector<float> c_, noisy_;
   std::shared_ptr<const std::vector<LayerPlan>> plans_;  // of the network that may have wires to choose
   AlignedVector<float> wires_;                           // [wires] probabilities, in the order of the parameters
-  float inverse_temperature_ = 0;                        // 0 before the first choice
+  float inverse_temperature_ = 0;
+  LastPass last_;  // choice
 };
 
 // noisy = logits + scale * noise of the choice's seed and step: Gumbel noise for each of sixteen logits; for the logit

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -117,14 +118,24 @@ LabelledGraph graph_from_json(std::string_view text, const std::string& what);
 std::string graph_to_json(const LabelledGraph& graph);
 
 // GXL (Graph eXchange Language) as the graph benchmark sets use it: the first <graph>, edgemode "directed" or
-// "undirected" (the default); a label is the node's or edge's attributes, "name=value" joined by ";".
-LabelledGraph graph_from_gxl(std::string_view text, const std::string& what);
+// "undirected" (the default); a label is the node's or edge's attributes, "name=value" joined by ";". Which attributes:
+// those that are named, or else all but <float> ones. These are measurements, and as labels would be equal or not,
+// however near.
+struct GxlAttributes {
+  std::vector<std::string> wanted = {};           // none: all but <float>
+  std::set<std::string> used = {}, ignored = {};  // added to by every file that is read
+};
+LabelledGraph graph_from_gxl(std::string_view text, const std::string& what, GxlAttributes* attributes = nullptr);
 
 // By the file's ending: .json, .gxl or .xml.
-LabelledGraph read_graph(const std::string& path);
+LabelledGraph read_graph(const std::string& path, GxlAttributes* attributes = nullptr);
 
 // --- Edit distance: the cheapest way to turn one labelled graph into another by inserting, deleting and relabelling
 // nodes and edges. Exact by branch and bound within a budget; bounds when the budget ends.
+// The distance is the least cost of all sequences of such edits, in which a node can be deleted only once it has no
+// edges left. So where node_substitute is more than node_insert + node_delete, a node may be replaced instead of
+// relabelled, but its edges then cost edge_delete and edge_insert as well; an edge that is dear to relabel is replaced
+// at once.
 
 struct EditCosts {
   double node_insert = 1, node_delete = 1, node_substitute = 1;

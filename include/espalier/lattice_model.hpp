@@ -102,6 +102,7 @@ class LatticeModel : public Model {
   }
   Parameters& parameters() override { return parameters_; }
   const Parameters& parameters() const override { return parameters_; }
+  std::string hash() const override;
   void describe(SafetensorsFile& file) const override;
   Facts facts() const override;
 

@@ -129,9 +129,10 @@ class Rollout {
 
   // The gates of the steps that follow. logits: [gates][16], all finite, as are boards and targets below.
   void soften(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool = calling_thread());
-  // initial: [batch][C][H][W]. `fire_seed` and `fire_step` key the asynchronous updates.
-  void forward(std::span<const float> initial, std::uint64_t fire_seed, std::uint32_t fire_step,
-               const ThreadPool& pool = calling_thread());
+  // initial: [batch][C][H][W]. `fire_seed` and `fire_step` key the asynchronous updates. Returns the name of the pass,
+  // whose states take the place of those of the pass before.
+  ForwardPass forward(std::span<const float> initial, std::uint64_t fire_seed, std::uint32_t fire_step,
+                      const ThreadPool& pool = calling_thread());
   // The state after step t (0 = initial), [batch][C][H][W].
   std::vector<float> state(int t) const;
   // The last state with every value rounded, [batch][C][H][W]; of all samples, also where ranks have shared them out.
@@ -145,10 +146,13 @@ class Rollout {
   void begin_loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread(),
                   int loss_steps = 1);
   double end_loss(const ThreadPool& pool = calling_thread());
-  // The gradients of all gates over all steps ...
+  // The gradients of all gates over all steps, of the last loss of the last forward pass. Without its name it must be
+  // clear that it is meant: an Error when there have been two or more since the last backward pass ...
   void backward(const ThreadPool& pool = calling_thread());
+  void backward(const ForwardPass& pass, const ThreadPool& pool = calling_thread());
   // ... which this adds to dlogits: [gates][16].
   void add_gradients(std::span<float> dlogits, const ThreadPool& pool = calling_thread());
+  double reduction_seconds() const;  // what it has taken so far to sum up chunks, for reports
   // After backward(): gradient of the initial state, [batch][C][H][W].
   std::vector<float> initial_gradient() const;
   // Of grids, masks and gradients; the working memory of blocks comes on top, once for each worker.
@@ -156,6 +160,7 @@ class Rollout {
 
  private:
   struct State;
+  void run_backward(const ThreadPool& pool);
   std::unique_ptr<State> s_;
 };
 

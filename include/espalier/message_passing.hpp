@@ -51,14 +51,17 @@ class Embedding {
   void lookup(const Parameters& parameters, std::span<const std::uint32_t> symbols, std::span<float> out,
               const ThreadPool& pool = calling_thread()) const;
   // gradients (laid out as parameters.gradients()) += dout [symbols][features]; what one row gets is added in ascending
-  // order of the places it was used. Nothing when frozen.
+  // order of the places it was used. Nothing when frozen. The symbols name the lookup: nothing else of it is needed, so
+  // any number of lookups may be gone back through in any order.
   void backward(const Parameters& parameters, std::span<const std::uint32_t> symbols, std::span<const float> dout,
                 std::span<float> gradients, const ThreadPool& pool = calling_thread()) const;
   // One call for rows that are the inputs of a DagNN, `symbols` being those of its last forward, sample by sample: adds
-  // the gradients of the network and, from what reached its inputs, those of the rows.
+  // the gradients of the network and, from what reached its inputs, those of the rows. Symbols whose rows are not the
+  // samples of that forward are an Error.
   template <class Network>
   void backward_through(Network& network, std::span<const float> output_grad, Parameters& parameters,
                         std::span<const std::uint32_t> symbols, const ThreadPool& pool = calling_thread()) const {
+    if (network.is_training()) check_rows(parameters, symbols, network.samples());
     network.backward_accumulate(output_grad, pool);
     if (network.is_training()) backward(parameters, symbols, network.input_gradients(), parameters.gradients(), pool);
   }
@@ -78,6 +81,8 @@ class Embedding {
  private:
   void check_own(const Parameters& parameters) const;
   void check(std::size_t parameters, std::span<const std::uint32_t> symbols, std::size_t floats) const;
+  void check_rows(const Parameters& parameters, std::span<const std::uint32_t> symbols,
+                  std::span<const float> samples) const;
 
   std::size_t rows_, features_, tensor_, offset_;
 };
@@ -105,6 +110,7 @@ class MessageGraph {
   std::size_t num_edges() const;
   const std::vector<Graph>& relations() const { return relations_; }
   const std::vector<Side>& sides() const { return sides_; }  // [2R]
+  std::uint64_t seal() const { return seal_; }               // a hash: other graphs have another one
   // Rows chunk_starts()[i] .. [i+1]: at most kRows of them and about kChunkEdges neighbours.
   const std::vector<std::uint32_t>& chunk_starts() const { return chunk_starts_; }
   std::size_t num_chunks() const { return chunk_starts_.size() - 1; }
@@ -119,6 +125,7 @@ class MessageGraph {
 
  private:
   std::size_t nodes_ = 0, slots_ = 0, chunks_per_slot_ = 1;
+  std::uint64_t seal_ = 0;
   std::vector<Graph> relations_;
   std::vector<Side> sides_;
   std::vector<std::uint32_t> chunk_starts_;
@@ -137,12 +144,14 @@ struct MessagePassingOptions {
 };
 inline constexpr float kLayerNormEpsilon = 1e-5f;
 
-// What forward_batch keeps for backward, and room to work in; reused from call to call.
-struct MessageState {
-  // Of the last forward_batch: its graph, its layer (no features = there was none) and its weights.
-  std::size_t forward_nodes = 0, forward_edges = 0, forward_offset = 0;
-  MessagePassingOptions forward_options = {};
-  std::uint64_t forward_changes = 0;
+// What one forward_batch leaves for its backward, and room to work in. As many may be alive as there are passes to go
+// back through: a layer that is applied twice needs two. A tape may be used for one pass after the other.
+struct MessageTape {
+  // Seals of what the pass was made with: its graph, its weights, h and y by chunk. No features: there was no pass.
+  MessagePassingOptions options = {};
+  std::size_t offset = 0;  // of the layer
+  std::uint64_t graph = 0, weights = 0;
+  std::vector<std::uint64_t> rows;                         // [chunks]
   AlignedVector<float> normed, inverse_deviation;          // [N][out] and [N], with layer norm
   AlignedVector<float> maxima;                             // [2R][N][in], with max
   AlignedVector<std::uint32_t> winners;                    // [2R][N][in], with max: who is the largest
@@ -155,7 +164,7 @@ struct MessageState {
 //   h'_v = act(norm(W_self h_v + sum_r (W_in^r agg_{u->v} h_u + W_out^r agg_{v->w} h_w) + b))
 // agg is mean, sum or max over the edges of kind r; norm is layer norm or nothing.
 // A layer is a description and places in a Parameters object: many threads may use one layer at once, each with
-// its own state and gradients.
+// its own tape and gradients.
 // NaN passes through: to look for it would be one more pass over memory, and a loss that is not finite tells as much.
 class MessagePassingLayer {
  public:
@@ -173,13 +182,13 @@ class MessagePassingLayer {
 
   // All nodes: h [N][in] -> y [N][out]. Reads h only, writes every row of y once; h and y must not overlap.
   void forward_batch(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h,
-                     std::span<float> y, MessageState& state, const ThreadPool& pool = calling_thread()) const;
+                     std::span<float> y, MessageTape& tape, const ThreadPool& pool = calling_thread()) const;
 
-  // After forward_batch with the same graph, h, y and state: adds the layer's gradients to `gradients` (laid out as
-  // parameters.gradients()) and, unless dh is empty, writes dh [N][in]; neither may overlap the others. An Error when
-  // the weights have changed since.
+  // Back through the forward_batch that filled the tape: adds the layer's gradients to `gradients` (laid out as
+  // parameters.gradients()) and, unless dh is empty, writes dh [N][in]; neither may overlap the others. Anything else
+  // than that pass had is an Error: another graph, other numbers in h or y, weights that have changed.
   void backward(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h,
-                std::span<const float> y, std::span<const float> dy, MessageState& state, std::span<float> gradients,
+                std::span<const float> y, std::span<const float> dy, MessageTape& tape, std::span<float> gradients,
                 std::span<float> dh, const ThreadPool& pool = calling_thread()) const;
 
   void zero_grad(Parameters& parameters, const ThreadPool& pool = calling_thread()) const;  // this layer's tensors
@@ -192,6 +201,13 @@ class MessagePassingLayer {
              std::size_t y_size) const;
   const float* panel(const Parameters& parameters, std::size_t index) const;  // self, then the sides
   double chunk_ns(const MessageGraph& graph) const;                           // a rough cost
+  // The passes without the seals, for whoever goes back at once.
+  void run_forward(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h,
+                   std::span<float> y, MessageTape& tape, const ThreadPool& pool) const;
+  void run_backward(const Parameters& parameters, const MessageGraph& graph, std::span<const float> h,
+                    std::span<const float> y, std::span<const float> dy, MessageTape& tape, std::span<float> gradients,
+                    std::span<float> dh, const ThreadPool& pool) const;
+  friend class GraphTransformNet;
 
   MessagePassingOptions options_;
   std::size_t first_offset_ = 0, self_, in_, out_, bias_, gain_ = 0, shift_ = 0, size_ = 0;
@@ -230,6 +246,7 @@ struct NumberedGraph {
   };
   std::vector<std::uint32_t> symbols;  // [N]
   std::vector<Arc> edges;
+  std::uint64_t labels = 0;  // a hash of the vocabularies that the numbers are of
 };
 
 // Many graphs side by side as one.
@@ -237,13 +254,14 @@ struct TransformBatch {
   std::vector<std::uint32_t> symbols;     // [N]
   std::vector<std::uint32_t> first_node;  // [graphs + 1]
   MessageGraph graph;                     // R relations
+  std::uint64_t labels = 0;               // as in NumberedGraph
 };
 
 // Activations of one batch; reused from call to call, one per thread.
 struct TransformState {
-  std::vector<AlignedVector<float>> hidden;   // [layers + 1] of [N][features]
-  std::vector<AlignedVector<float>> outputs;  // [layers], before the residual is added
-  std::vector<MessageState> layers;
+  std::vector<AlignedVector<float>> hidden;          // [layers + 1] of [N][features]
+  std::vector<AlignedVector<float>> outputs;         // [layers], before the residual is added
+  std::vector<MessageTape> tapes;                    // [layers]
   AlignedVector<float> logits, packed, dh, dh_next;  // [N][edits], ..., [N][features]
   double forward_seconds = 0, backward_seconds = 0;  // of the last loss_and_gradients
 };
@@ -262,8 +280,10 @@ class GraphTransformNet {
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
   const Embedding& embedding() const { return embedding_; }
+  std::uint64_t labels() const { return labels_; }  // a hash of both vocabularies, in their order
 
-  // Labels outside the vocabularies are Errors. The edges of an undirected graph go both ways.
+  // Labels outside the vocabularies are Errors. The edges of an undirected graph go both ways. What another net made
+  // can be used where its vocabularies are the same, and is an Error elsewhere, here and below.
   NumberedGraph number(const LabelledGraph& graph) const;
   TransformBatch batch(std::span<const LabelledGraph> graphs) const;
   TransformBatch batch(std::span<const NumberedGraph* const> graphs) const;
@@ -286,6 +306,7 @@ class GraphTransformNet {
   void step(float lr, const ThreadPool& pool = calling_thread());  // plain SGD
 
  private:
+  void check_labels(std::uint64_t labels) const;
   double softmax(std::span<const std::uint32_t> edits, double scale, TransformState& state, bool gradients) const;
   void head(const TransformBatch& batch, TransformState& state, const ThreadPool& pool) const;
 
@@ -296,6 +317,7 @@ class GraphTransformNet {
   Embedding embedding_;
   std::vector<MessagePassingLayer> layers_;
   std::size_t head_weight_, head_bias_;  // offsets
+  std::uint64_t labels_ = 0;             // a hash of both vocabularies
 };
 
 // A GraphTransformNet whose edits rewrite arithmetic expressions, in prefix form: "(+ (* x 1) 0)".

@@ -35,14 +35,20 @@ class Model {
   virtual int format() const { return 2; }
   virtual Parameters& parameters() = 0;
   virtual const Parameters& parameters() const = 0;
+  // Of what it computes: the weights, or the circuit where weights did not make it.
+  virtual std::string hash() const { return parameters().hash(); }
   // Adds what a file needs beside the weights: options, wiring, topology, vocabulary.
   virtual void describe(SafetensorsFile& file) const = 0;
   // What it is, for people.
   virtual Facts facts() const = 0;
 };
 
-// What a file says of a model's making, beside the model itself: "config", "step", "score", "loss", "solved", ...
+// What a file says of a model's making, beside the model itself: "config", "step", "provenance", "score" and "loss" on
+// the validation part, "solved" and "verdict.score" once it was judged, ...
 using ModelNotes = std::map<std::string, std::string>;
+void add_verdict(ModelNotes& notes, const Verdict& verdict);  // nothing where it was not judged
+// How the model of a file came about; empty where the file does not tell.
+Provenance provenance_of(const ModelNotes& notes);
 
 SafetensorsFile model_file(const Model& model, const ModelNotes& notes = {});
 void save_model(const std::string& path, const Model& model, const ModelNotes& notes = {});

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,10 +45,8 @@ class Parameters {
   std::size_t find(std::string_view name) const;
   std::size_t num_parameters() const { return values_.size(); }
 
-  // How often the values were changed, so that a backward pass sees that they are no longer those of its forward pass.
-  // Optimizers and load_parameters() count by themselves; whoever writes through values() says so.
-  std::uint64_t changes() const { return changes_; }
-  void changed() { ++changes_; }
+  // From now on add() is an Error: the owner lays out these tensors by itself.
+  void close(std::string owner) { owner_ = std::move(owner); }
 
   std::span<float> values() { return values_; }
   std::span<const float> values() const { return values_; }
@@ -72,10 +71,13 @@ class Parameters {
   bool has_gradients() const;
   // Global L2 norm, summed in double in a fixed order.
   double gradient_norm(const ThreadPool& pool = calling_thread()) const;
-  // Scales all gradients so that the global norm is at most max_norm (0 or more); returns the norm before.
+  // Scales all gradients so that the global norm is at most max_norm (0 or more); returns the norm before. A gradient
+  // that is infinite or no number is an Error that names its tensor, here and below; nothing has changed then.
   double clip_gradients(double max_norm, const ThreadPool& pool = calling_thread());
   // Limits every gradient element to [-limit, limit].
   void clip_gradient_values(float limit, const ThreadPool& pool = calling_thread());
+  // The global norm, an Error when it is not finite: what to ask before anything is clipped.
+  double finite_gradient_norm(const char* op, const ThreadPool& pool = calling_thread()) const;
 
   // XXH3-128 over names, shapes and the bytes of the values.
   std::string hash() const;
@@ -93,7 +95,40 @@ class Parameters {
   std::vector<TensorInfo> tensors_;
   std::vector<std::pair<std::size_t, std::size_t>> trainable_;  // [begin, end), neighbours joined
   AlignedVector<float> values_, gradients_;
-  std::uint64_t changes_ = 0;
+  std::string owner_;  // not empty: closed
+};
+
+// The name of a forward pass. A backward pass takes it, so that gradients never belong to another pass than was meant.
+// Passes differ, whichever object made them; a copy of that object has gone through the same ones.
+class ForwardPass {
+ public:
+  ForwardPass() = default;  // of none
+  static ForwardPass next();
+  explicit operator bool() const { return id_ != nullptr; }
+  bool operator==(const ForwardPass&) const = default;
+
+ private:
+  std::shared_ptr<const char> id_;
+};
+
+// For what has room for the traces of one forward pass: which that is, and how many have not been gone back through.
+class LastPass {
+ public:
+  // A new pass takes the place of the last one, or nothing does (cancelled, or weights and shape have changed).
+  const ForwardPass& begin();
+  void forget() { last_ = {}; }
+  const ForwardPass& get() const { return last_; }
+  // Before a backward pass. With a name: an Error unless it is that of the last forward pass. Without: an Error unless
+  // it is clear which is meant, as there was one forward pass since the last backward pass, or none; after that Error
+  // no pass waits any more. `how` says how to name one.
+  void check(std::string_view op, std::string_view how);
+  void check(std::string_view op, const ForwardPass& pass) const;
+  void went_back();  // after it
+
+ private:
+  ForwardPass last_;
+  std::size_t waiting_ = 0;  // forward passes without a backward pass, this one among them unless `used_`
+  bool used_ = false;
 };
 
 // Copies the tensors named as the parameters out of a file; shapes must agree and values be finite.

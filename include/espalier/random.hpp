@@ -36,6 +36,7 @@ enum class Purpose : std::uint32_t {
   kRefine = 12,
   kRestart = 13,
   kPool = 14,
+  kTest = 15,
 };
 
 // All numbers of one (seed, purpose, step).

@@ -129,21 +129,31 @@ struct RunOptions {
   bool check_ranks = false;  // compare the weights of all ranks after every step
 };
 
-// How one seed ended.
+PhaseSeconds sum(const PhaseSeconds& a, const PhaseSeconds& b);
+
+// How one seed ended. What was chosen was chosen by the validation; what is said of it is its verdict.
 struct SeedReport {
   std::uint64_t seed = 0, steps = 0, best_step = 0;
-  double loss = 0, score = 0, validation_loss = 0;  // the last two of the best evaluation
-  std::string score_text = {};                      // the score in the task's own words
-  bool solved = false, started = false;
-  // running, finished, solved, hopeless, interrupted, failed; of several also beaten, by a lower seed that has solved
-  // the task, and dropped, by halving
+  double loss = 0;                                   // of the last step
+  double validation_score = 0, validation_loss = 0;  // of the best model ...
+  bool passed = false;                               // ... and whether nothing was wrong there
+  Verdict verdict = {};                              // none of a seed that did not come to its end
+  bool solved = false;                               // the verdict's
+  bool started = false;
+  // running, finished, solved, unconfirmed (passed, but not solved), hopeless, interrupted, failed; of several also
+  // beaten, by a lower seed that has passed, and dropped, by halving
   std::string outcome = "waiting";
+  Provenance provenance = {};  // of the best model
   double seconds = 0;
   PhaseSeconds phases = {};       // of this call ...
   std::uint64_t phase_steps = 0;  // ... and the steps they belong to
   std::uint64_t bytes_sent = 0;   // in these steps alone, by this rank to the others that share them
   std::size_t num_parameters = 0;
-  std::string weights_hash = {};
+  std::string model_hash = {};    // of the best model: its weights, or its circuit where weights did not make it
+  std::string weights_hash = {};  // of the last weights; empty where the best model is such a circuit
+  // Why the bits may not be those of a run that was never stopped (it was resumed with another build or on another kind
+  // of processor); empty: they are.
+  std::string other_bits = {};
   Facts facts = {};               // the objective's own report; of the winner only
   std::exception_ptr error = {};  // of a seed that failed
 };
@@ -160,11 +170,11 @@ struct RunReport {
 // One seed is trained in the folder itself, several in DIR/seed-N as full runs of their own, bit-equal to the same seed
 // trained alone until it is solved; the best model is copied to DIR/model.safetensors.
 //
-// The winner depends neither on timing nor on the number of threads: the lowest seed that solves the task, or when none
-// does, the best score, then the lower validation loss, then the lower seed. Once a seed has solved it, higher ones are
-// stopped; how far those got does depend on timing, and nothing else does. By halving, a round is to seeds what a whole
-// training is without: the lowest seed that solves the task in it wins, and when none does, the better half goes on, by
-// the same order. DIR/halving.csv has the rounds.
+// The winner depends neither on timing nor on the number of threads, and on the validation alone: the lowest seed that
+// passes it, or when none does, the best score, then the lower loss, then the lower seed. Once a seed has passed,
+// higher ones are stopped; how far those got does depend on timing, and nothing else does. By halving, a round is to
+// seeds what a whole training is without: the lowest seed that passes in it wins, and when none does, the better half
+// goes on, by the same order. DIR/halving.csv has the rounds.
 //
 // One seed under a budget: every further attempt has a seed that follows from the first one and its number, is trained
 // with all threads after the one before, and lies in DIR/seed-N.

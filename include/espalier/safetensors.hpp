@@ -48,10 +48,10 @@ class SafetensorsFile {
   const std::string& meta(const std::string& key) const;  // an Error when missing
 
   // Puts a hash of all else into the metadata ("seal"): every tensor with its name and shape, and the metadata.
-  // read_safetensors refuses a sealed file that does not match its own.
+  // Whatever reads a file refuses a sealed one that does not match its own.
   void seal();
   bool is_sealed() const;            // and matches
-  std::string tensors_hash() const;  // the seal of older files, "tensors_hash", which read_safetensors heeds as well
+  std::string tensors_hash() const;  // the seal of older files, "tensors_hash", heeded as well
 
   std::vector<std::byte> serialize() const;
   // Never trusts a length: a truncated, oversized or malformed file is a one-line Error. `what` names the

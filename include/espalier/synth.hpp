@@ -180,8 +180,8 @@ struct ChannelReport {
 // included, as a cell takes all its new channels at once. The cell should be simplified.
 ChannelReport reduce_channels(const Netlist& cell, const ChannelOptions& options);
 
-// What is said of whole boards: proved, refuted by a board that breaks it (checked by simulation), or undecided.
-// prove() in lattice_model.hpp puts such claims.
+// What is said of whole boards: proved, refuted by a board that breaks it (checked by simulation), undecided; or
+// proved only in part, which is another answer. prove() in lattice_model.hpp puts such claims.
 struct BoardCounterExample {
   Board start, end, target;
   std::vector<Board> fires = {};  // asynchronous: who updates at each moment, one channel
@@ -190,14 +190,16 @@ struct BoardCounterExample {
 };
 
 struct BoardProof {
-  enum class Verdict { kProved, kRefuted, kUndecided };
+  // kWeaker: the claim itself is refuted, where there is a counter-example, or undecided; `weaker` is proved.
+  enum class Verdict { kProved, kRefuted, kUndecided, kWeaker };
   Verdict verdict = Verdict::kUndecided;
-  std::string claim = {}, how = {};
-  int needed_channels = 0;       // those that the visible ones ever depend on
-  std::size_t unknown_bits = 0;  // of the start, all channels: the claim is about 2 to this many boards
-  std::size_t gates = 0;         // of the unrolled board, after folding
-  // Asynchronous and proved by search: the claim is about rounds of at most this many moments, and says so. 0: about
-  // rounds of any length.
+  std::string claim = {}, how = {};  // what was to be proved, always in full
+  std::string weaker = {};           // kWeaker: what is proved instead of it
+  int needed_channels = 0;           // those that the visible ones ever depend on
+  std::size_t unknown_bits = 0;      // of the start, all channels: the claim is about 2 to this many boards
+  std::size_t gates = 0;             // of the unrolled board, after folding
+  // Asynchronous and proved by search: what is proved is about rounds of at most this many moments, and is weaker than
+  // the claim. 0: about rounds of any length.
   int moments = 0;
   std::optional<BoardCounterExample> counter_example = {};
 };

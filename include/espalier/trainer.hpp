@@ -53,10 +53,11 @@ struct PhaseSeconds {
   double data = 0, forward = 0, backward = 0, reduction = 0, optimizer = 0, evaluation = 0, search = 0, whole = 0;
 };
 
-// One judgement of the current weights.
+// One judgement of the current weights, by the part of the data that chooses: it decides when to stop, which weights,
+// which seed. It is no verdict.
 struct Evaluation {
   double score = 0;     // fraction right, the larger the better
-  bool solved = false;  // nothing left to learn on the validation set
+  bool passed = false;  // nothing left to learn on the validation set
   double loss = 0;      // validation loss; for logic tasks the hard loss; breaks ties of score
   std::vector<std::pair<std::string, double>> extra = {};  // further columns of the metrics, always the same ones
 
@@ -65,6 +66,37 @@ struct Evaluation {
     return score != other.score ? score > other.score : loss < other.loss;
   }
 };
+
+// What a finished model is worth: judged once, at the end, by data that neither fitting nor choosing has seen, or by
+// all cases where these are finite. Its score is the one that is printed, stored and called solved.
+struct Verdict {
+  double score = 0, loss = 0;
+  bool solved = false;     // right on everything that judged it, which is enough to say so
+  bool explained = false;  // not solved, but what is wrong is no more than the noise of the data
+  std::string data = {};   // what judged it: "1,024 boards that nothing has seen"; empty: nothing did
+  std::string text = {};   // the score in the task's own words, and what keeps it from being solved
+  std::string hint = {};   // what to do about that, where it is known
+  bool judged() const { return !data.empty(); }
+};
+
+// How a model came about: one entry for each thing that was done, in order.
+struct Making {
+  // "gradients", "mutation", "construction", "identification", "least-squares", or "start" alone
+  std::string by = {};
+  std::uint64_t count = 0;                          // optimizer steps, mutants, rounds of construction
+  double wrong_before = 0, wrong_after = 0;         // validation loss: for logic tasks wrong bits per board
+  std::uint64_t gates_before = 0, gates_after = 0;  // 0 where a model has none
+  bool operator==(const Making&) const = default;
+};
+using Provenance = std::vector<Making>;
+// For people: "gradients (374 steps: 1.5 wrong, 97 gates), mutation (20,480 mutants: 1.5 -> 0 wrong, 97 -> 31 gates)".
+std::string text_of(const Provenance& provenance);
+// "learned" where gradients, mutants or least squares found it, "identified" or "built" where none did, "untrained" of
+// a mere start; "made" where nothing is known.
+std::string word_for(const Provenance& provenance);
+// As model files keep it, and back; an Error for anything else.
+std::string format_provenance(const Provenance& provenance);
+Provenance parse_provenance(const std::string& text);
 
 // How far a search is.
 struct SearchProgress {
@@ -84,8 +116,11 @@ class Refinement {
   // The best so far; at least as good as what it began with.
   virtual std::unique_ptr<Model> model(const ThreadPool& pool) const = 0;
   virtual Evaluation evaluate(const ThreadPool& pool) const = 0;
-  // How it was made, for the model's file.
-  virtual std::map<std::string, std::string> notes() const = 0;
+  // What it has done to what it began with.
+  virtual Provenance provenance() const = 0;
+  // Whether there is a best at all, and what is worth telling the user of it.
+  virtual bool found() const { return true; }
+  virtual std::string remark() const { return {}; }
 };
 
 // Anything that can add the gradients of a mini-batch to its Parameters and judge itself.
@@ -136,6 +171,16 @@ class Objective {
   // Whether a model is whole only after refine(), even one that is solved as trained.
   virtual bool unfinished() const { return false; }
 
+  // What can be had without training, tried before the first step; null for nothing.
+  virtual std::unique_ptr<Refinement> build(const ThreadPool& /*pool*/) const { return nullptr; }
+  // Whether optimizer steps are wanted at all.
+  virtual bool by_gradients() const { return true; }
+  // How the weights that training begins with came about, where they are not a plain start.
+  virtual Provenance origin() const { return {}; }
+
+  // The verdict on `best`, the model that was chosen: called once, when nothing is left to choose. An objective without
+  // data that nothing has seen gives none, and is never solved.
+  virtual Verdict judge(const Model& /*best*/, const ThreadPool& /*pool*/) const { return {}; }
   // Figures for the end of training: test sets, baselines, gate counts. `best` is a snapshot of this objective.
   virtual Facts report(const Model& /*best*/, const ThreadPool& /*pool*/) const { return {}; }
   // A score in words, where it is no fraction of right answers ("R² 0.9333").
@@ -147,7 +192,7 @@ struct TrainOptions {
   std::uint64_t accumulate = 1;   // mini-batches whose gradients are added up for one step
   std::uint64_t eval_every = 10;  // steps between evaluations; the last step is always evaluated
   std::uint64_t patience = 0;     // give up after this many evaluations without a better one; 0 = never
-  bool until_solved = false;      // stop at the first evaluation that is solved
+  bool until_solved = false;      // stop at the first evaluation that is passed
   OptimizerOptions optimizer = {};
   Schedule schedule = {};
 };
@@ -157,7 +202,7 @@ Fields fields_of(TrainOptions& options);
 struct TrainState {
   std::uint64_t step = 0;                                  // steps done
   double loss = std::numeric_limits<double>::quiet_NaN();  // of the last step, soft for logic tasks
-  Evaluation last, best;
+  Evaluation first, last, best;  // first: of the weights that training began with, where they were judged
   std::uint64_t best_step = 0;
   std::uint64_t evaluations_since_best = 0;
   bool evaluated = false;            // at least once ...

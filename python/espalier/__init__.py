@@ -15,7 +15,7 @@ from ._arrays import Error
 from ._boards import LogicAutomaton, train_on
 from ._circuits import Circuit, Verification
 from ._graphs import EditDistance, Graph, LabelledGraph, edit_distance, edit_distances, wl_similarity
-from ._networks import AdamW, DagNN, GraphTransformNet, MessagePassing, SGD
+from ._networks import AdamW, DagNN, GraphTransformNet, MessagePassing, SGD, Tape
 from ._runs import Interrupted, RewriteModel, Run, TableModel, last_run, load, options, resume, tasks, train
 from ._show import Boards
 
@@ -24,7 +24,7 @@ __version__ = "0.2.0"
 __all__ = [
     "AdamW", "Boards", "Circuit", "DagNN", "EditDistance", "Error", "Graph", "GraphTransformNet",
     "Interrupted", "LabelledGraph", "LogicAutomaton", "MessagePassing", "RewriteModel", "Run", "SGD", "TableModel",
-    "Verification", "edit_distance", "edit_distances", "last_run", "load", "options", "resume", "tasks", "train",
+    "Tape", "Verification", "edit_distance", "edit_distances", "last_run", "load", "options", "resume", "tasks", "train",
     "train_on", "wl_similarity",
 ]
 

@@ -54,6 +54,28 @@ def indices(values, what, ndim=None, dtype=np.int64):
     return _dimensions(np.ascontiguousarray(array, dtype=dtype), what, ndim)
 
 
+def edge_rows(edges, what):
+    """Rows (from, to) as int64. A list is one of pairs; of an array only the shape tells rows from an ``edge_index``
+    [2, edges], so one of shape [2, 2] is an error."""
+    shape = getattr(edges, "shape", None)
+    if shape is None:
+        edges = items(edges, what)
+        if not edges:
+            return np.zeros((0, 2), np.int64)
+    elif tuple(shape) == (2, 2):
+        raise Error(f"[{what}] got an array of shape [2, 2], which may be two rows (from, to) or an edge_index, expected "
+                    "a list of pairs; hint: edges.tolist() for rows, Graph.from_edge_index for an edge_index")
+    elif len(shape) == 2 and shape[0] == 2 and shape[1] != 2 and shape[1] != 0:
+        raise Error(f"[{what}] got an array of shape [2, {shape[1]}], expected [edges, 2], a row (from, to) for each; "
+                    "hint: Graph.from_edge_index takes an edge_index, edges.T has rows")
+    elif 0 in tuple(shape):
+        return np.zeros((0, 2), np.int64)
+    array = indices(edges, what, 2)
+    if array.shape[1] != 2:
+        raise Error(f"[{what}] got edges of shape {list(array.shape)}, expected [edges, 2], a row (from, to) for each")
+    return array
+
+
 def whole(value, what, least=0, most=2**63 - 1):
     """A whole number in a range."""
     number = _scalar(value, int)
@@ -144,5 +166,5 @@ def _numbers(values, what):
 
 def _dimensions(array, what, ndim):
     if ndim is not None and array.ndim != ndim:
-        raise Error(f"[{what}] got {array.ndim} dimensions, expected {ndim}")
+        raise Error(f"[{what}] got an array of shape {list(array.shape)}, expected {ndim} dimension{'s' * (ndim != 1)}")
     return array

@@ -16,7 +16,7 @@ def _boards(values, what, convert):
     if array.ndim == 3:
         return array[None], True
     if array.ndim != 4:
-        raise Error(f"[{what}] got {array.ndim} dimensions, expected [boards, height, width, channels], boards optional")
+        raise Error(f"[{what}] got an array of shape {list(array.shape)}, expected [boards, height, width, channels], boards optional")
     return array, False
 
 
@@ -52,8 +52,12 @@ class LogicAutomaton(Trained):
 
     @property
     def facts(self):
-        """What it is: channels, kernels, layers, gates, and what it learned."""
+        """What it is: channels, kernels, layers, gates, and the goal that it was made for."""
         return self._core.facts()
+
+    #: How it came about: "learned", "built", "identified" or "made"; and what was done in which order, a dict for
+    #: each with ``by``, ``count``, and wrong bits per board and gates before and after.
+    made, provenance = "made", ()
 
     @property
     def channels(self):
@@ -125,9 +129,21 @@ class LogicAutomaton(Trained):
         self._core.set_examples(text_of(name, "name"), start, wanted, whole(steps, "steps", 1, 10**6),
                                 number(fire_rate, "fire_rate", 0, 1))
 
-    def evaluate(self, seed=1, reset_steps=4000):
-        """The validation and the trials of what the model learned: a list with name, score, exact, description."""
-        return self._core.trials(whole(seed, "seed"), whole(reset_steps, "reset_steps", 1, 10**7))
+    def evaluate(self, initial=None, target=None, steps=None, *, fire_rate=1, seed=1, reset_steps=4000):
+        """On boards of your own: a dict with ``score`` (fraction of bits right), ``boards``, ``exact`` (boards without a
+        wrong bit) and ``wrong`` (bits per board), after ``steps`` steps. Without boards: those that its goal judges it
+        by, and its trials, a list with name, score, exact, description."""
+        if initial is None and target is None and steps is None:
+            return self._core.trials(whole(seed, "seed"), whole(reset_steps, "reset_steps", 1, 10**7))
+        if initial is None or target is None or steps is None:
+            raise Error("[evaluate] got some of initial, target and steps, expected all three, or none")
+        starts, wanted = _pair((initial, target), "evaluate", bits)
+        out = self.rollout(starts, steps, fire_rate=fire_rate, seed=seed, last=True)
+        if wanted.shape[-1] > out.shape[-1]:
+            raise Error(f"[evaluate] got targets of {wanted.shape[-1]} channels, expected at most {out.shape[-1]}")
+        wrong = (np.asarray(out)[..., :wanted.shape[-1]] != wanted).reshape(len(wanted), -1).sum(axis=1)
+        return {"score": 1 - float(wrong.sum()) / wanted.size, "boards": len(wanted), "exact": int((wrong == 0).sum()),
+                "wrong": float(wrong.mean())}
 
     def start(self, height=None, width=None, seed=1):
         """A board to start from, [height, width, channels], of the size it was trained on or any other."""
@@ -138,12 +154,12 @@ class LogicAutomaton(Trained):
 
     def save(self, path):
         """Writes a model file, which the program reads as well."""
-        self._core.save(text_of(path, "path"))
+        self._core.save(text_of(path, "path"), list(self.provenance))
 
     def __repr__(self):
         facts = self.facts
-        learned = f", learned {facts['learned']}" if "learned" in facts else ""
-        return f"<LogicAutomaton: {facts['gates']} gates, {facts['channels']} channels{learned}>"
+        goal = f", {self.made} for {facts['goal']}" if "goal" in facts else ""
+        return f"<LogicAutomaton: {facts['gates']} gates, {facts['channels']} channels{goal}>"
 
     def _repr_html_(self):
         return _show.automaton_html(self)
@@ -160,17 +176,21 @@ def _usual_layers(channels):
     return ",".join(["256x10", *map(str, narrowing), str(channels)])
 
 
-def train_on(model, initial=None, target=None, *, draw=None, validate=None, steps, train_steps=500, lr=0.06, batch=None,
+def train_on(model, initial=None, target=None, *, draw=None, validate=None, test=None, steps, train_steps=500, lr=0.06, batch=None,
              eval_every=10, seed=1, fire_rate=1, clip_value=0.0, until_solved=True, progress=False, callback=None,
              name="boards"):
     """Trains an automaton on boards of your own and leaves it with its best weights.
 
     Either arrays ``initial`` and ``target`` ([N, H, W, C] and [N, H, W, channels to learn]; ``batch`` of them are drawn
-    for every step), or ``draw(step, rng) -> (initial, target)``. ``validate`` is a pair of arrays that the hard circuit
-    is evaluated on (by default the given ones, or a separate draw, of step -1). ``steps`` is the length of a rollout,
-    ``train_steps`` the number of optimizer steps. ``callback(step, loss, wrong)`` is called at every evaluation, and
-    returning False ends the training. Returns a dict with solved, wrong (bits per board, of the best), step, and
-    metrics. However it ends, even by Ctrl-C, the model keeps its best weights.
+    for every step), or ``draw(step, rng) -> (initial, target)``. Of given arrays a fifth chooses the weights and another
+    fifth judges them in the end; neither is fitted. ``validate`` and ``test`` are pairs of arrays that do so instead; of
+    drawn boards, other draws do (of steps -1 and -2). ``steps`` is the length of a rollout, ``train_steps`` the number of
+    optimizer steps. ``callback(step, loss, wrong)`` is called at every evaluation, and returning False ends the training.
+
+    Returns a dict: ``wrong`` (bits per board on the boards that choose), ``test_wrong`` (on those that judge; None where
+    there are fewer than five different starts), ``solved``, step and metrics. ``solved`` is true when no test bit is wrong
+    and either at least 1000 boards judged or every case that the circuit tells apart occurred in the boards that were
+    fitted. However it ends, even by Ctrl-C, the model keeps its best weights.
 
     >>> start = np.random.default_rng(0).integers(0, 2, (32, 3, 3, 1))
     >>> model = espalier.LogicAutomaton(channels=1, kernels=4, perceive="8,4,2", update="16,8,4,2,1", seed=1, start_logit=2)
@@ -191,14 +211,23 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, step
     eval_every, steps = whole(eval_every, "eval_every", 1, 10**9), whole(steps, "steps", 1, 10**6)
     until_solved, fire_rate = flag(until_solved, "until_solved"), number(fire_rate, "fire_rate", 0, 1)
     if draw is None:
-        starts, targets = _pair((initial, target), "train_on", floats)
+        parts = _parts(*_pair((initial, target), "train_on", floats), seed, validate is None, test is None)
+        starts, targets = parts[0]
+        validate = parts[1] if validate is None else validate
+        test = parts[2] if test is None else test
         size = min(len(starts), whole(batch, "batch", 1) if batch is not None else 16)
 
         def draw(_, generator):
             chosen = generator.choice(len(starts), size, replace=False)
             return starts[chosen], targets[chosen]
 
-        validate = (starts, targets) if validate is None else validate
+    else:
+        starts = None
+        if test is None:
+            others, draws = np.random.default_rng([seed, 2]), []
+            while sum(len(start) for start, _ in draws) < _ENOUGH_BOARDS:
+                draws.append(_pair(draw(-2, others), "draw", bits))
+            test = tuple(np.concatenate(arrays) for arrays in zip(*draws))
     if validate is None:
         check = _pair(draw(-1, np.random.default_rng([seed, 1])), "draw", bits)
     else:
@@ -234,8 +263,32 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, step
             for key, values in model.parameters.items():
                 values[...] = best_values[key]
             model.learn_from(*check, steps, fire_rate=fire_rate, name=name)
-    return {"solved": best == 0, "wrong": best, "step": best_step,
+            model.made = "learned"
+            model.provenance = [dict(by="gradients", count=best_step, wrong_before=metrics["wrong"][0], wrong_after=best,
+                                     gates_before=0, gates_after=model.facts["gates"])]
+    judged = None if test is None else model.evaluate(*_pair(test, "test", bits), steps, fire_rate=fire_rate, seed=seed + 1)
+    solved = judged is not None and judged["exact"] == judged["boards"] and (
+        judged["boards"] >= _ENOUGH_BOARDS or (starts is not None and model._core.all_cases_seen(
+            bits(starts, "initial"), steps, check[1].shape[-1])))
+    return {"solved": solved, "wrong": best, "test_wrong": judged and judged["wrong"], "step": best_step,
             "metrics": {column: np.array(values) for column, values in metrics.items()}}
+
+
+_ENOUGH_BOARDS = 1000  # that are right without exception may be called solved
+
+
+def _parts(starts, targets, seed, chooses, judges):
+    """Boards to fit, to choose by and to judge by (None where there are too few); equal starts lie in one part."""
+    _, group = np.unique(starts.reshape(len(starts), -1), axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    count = int(group.max()) + 1
+    place = np.random.default_rng([seed, 3]).permutation(count)[group]
+    fifth = max(1, count // 5)
+    tested = (place < fifth) if judges and count >= 5 else np.zeros(len(starts), bool)
+    chosen = (place >= count - fifth) if chooses and count >= 5 else np.zeros(len(starts), bool)
+    fitted = ~tested & ~chosen
+    parts = [(starts[mask], targets[mask]) for mask in (fitted, chosen, tested)]
+    return parts[0], parts[1] if chosen.any() else parts[0], parts[2] if tested.any() else None
 
 
 def _pair(value, what, convert):

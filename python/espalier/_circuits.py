@@ -80,7 +80,7 @@ class Circuit(Wrapper):
         array = bits(board, "board")
         single = array.ndim == 3
         if array.ndim not in (3, 4):
-            raise Error(f"[simulate] got {array.ndim} dimensions, expected [boards, height, width, channels]")
+            raise Error(f"[simulate] got an array of shape {list(array.shape)}, expected [boards, height, width, channels]")
         out = _core.hard_rollout(self._core, self._core.periodic if periodic is None else flag(periodic, "periodic"),
                                  array[None] if single else array, whole(steps, "steps", 0, 10**9),
                                  number(fire_rate, "fire_rate", 0, 1), whole(seed, "seed"), not flag(last, "last"), threads_of(threads))
@@ -89,17 +89,20 @@ class Circuit(Wrapper):
     def verify(self, other, seconds=0):
         """Proves that two circuits compute the same, or finds an input that tells them apart."""
         if not isinstance(other, Circuit):
-            raise Error("[verify] got something else, expected a Circuit")
+            raise Error(f"[verify] got {type(other).__name__}, expected a Circuit")
         return Verification(self._core.verify(other._core, number(seconds, "seconds", 0)))
 
     def export(self, format, path=None, name=None):
         """As "verilog", "c", "blif", "aiger", "aiger-binary", "dot", "svg", "json" or "js". With a path the files are
         written and their paths returned; without, the main file's text (bytes for aiger-binary). What ``simplify`` made
-        is proved; a model's circuit comes with the board, the boundary and the start of what was learned."""
+        is proved; a model's circuit comes with the board, the boundary and the start of what was learned. The header of
+        C and the testbench of Verilog go beside the file, and replace only what an earlier export wrote there."""
         files = self._core.exported(text_of(format, "format"), "" if path is None else text_of(path, "path"),
                                     "" if name is None else text_of(name, "name"))
         if path is None:
             return files[0][1] if format == "aiger-binary" else files[0][1].decode()
+        for file, _ in files[1:]:
+            _core.check_unnamed_output(file)
         for file, content in files:
             _core.write_file(file, content)
         return [file for file, _ in files]

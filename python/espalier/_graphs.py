@@ -1,9 +1,9 @@
 """Graphs with labels, and how far apart they are."""
 
-import numpy as np
+import warnings
 
 from . import _core
-from ._arrays import Error, Wrapper, flag, indices, items, text_of, threads_of, whole
+from ._arrays import Error, Wrapper, edge_rows, flag, indices, items, text_of, threads_of, whole
 
 
 def _numbered(graph):
@@ -11,6 +11,20 @@ def _numbered(graph):
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise Error(f"[from_networkx] got {type(graph).__name__}, expected a graph of networkx")
     return {node: i for i, node in enumerate(graph.nodes)}
+
+
+def _labels(things, name, what):
+    """The attribute of every node or edge, given as (what it is, its attributes)."""
+    if name is None:
+        if not any("label" in data for _, data in things):
+            return [""] * len(things)
+        name = "label"
+    for thing, data in things:
+        if name not in data:
+            there = ", ".join(repr(key) for key in data) or "none"
+            raise Error(f"[from_networkx] got {thing} without the attribute {name!r} ({what}), expected every one to have "
+                        f"it; hint: its attributes: {there}")
+    return [str(data[name]) for _, data in things]
 
 
 class LabelledGraph(Wrapper):
@@ -23,6 +37,8 @@ class LabelledGraph(Wrapper):
     """
 
     def __init__(self, labels, edges=(), directed=False):
+        if hasattr(edges, "shape"):
+            edges = edge_rows(edges, "edges").tolist()
         rows = []
         for edge in items(edges, "edges"):
             edge = items(edge, "edge")
@@ -33,17 +49,25 @@ class LabelledGraph(Wrapper):
         self._core = _core.LabelledGraph([str(label) for label in items(labels, "labels")], rows, flag(directed, "directed"))
 
     @classmethod
-    def read(cls, path):
-        """From a file: JSON or GXL."""
-        return cls._of(_core.LabelledGraph.read(text_of(path, "path")))
+    def read(cls, path, attributes=None):
+        """From a file: JSON or GXL. ``attributes``: those of a GXL file that make the labels; without them all but
+        ``<float>`` ones, which are measurements, and a warning names what is left out."""
+        names = [text_of(name, "attributes") for name in items([] if attributes is None else attributes, "attributes")]
+        graph, ignored = _core.LabelledGraph.read(text_of(path, "path"), names)
+        if ignored and attributes is None:
+            warnings.warn(f"{path}: no part of the labels: {', '.join(ignored)}; attributes=[...] chooses", stacklevel=2)
+        return cls._of(graph)
 
     @classmethod
-    def from_networkx(cls, graph, node_label="label", edge_label="label"):
-        """Nodes in networkx's order; labels are the attributes of these names, "" where there is none."""
+    def from_networkx(cls, graph, node_label=None, edge_label=None):
+        """Nodes in networkx's order; labels are the attributes of these names, which every node and every edge must have.
+        None is the attribute "label", or "" for all when nothing has it."""
         number = _numbered(graph)
-        labels = [str(data.get(node_label, "")) for _, data in graph.nodes(data=True)]
-        edges = [(number[u], number[v], str(data.get(edge_label, ""))) for u, v, data in graph.edges(data=True)]
-        return cls(labels, edges, directed=graph.is_directed())
+        nodes, edges = list(graph.nodes(data=True)), list(graph.edges(data=True))
+        labels = _labels([(f"node {node!r}", data) for node, data in nodes], node_label, "node_label")
+        kinds = _labels([(f"edge {u!r} - {v!r}", data) for u, v, data in edges], edge_label, "edge_label")
+        return cls(labels, [(number[u], number[v], kind) for (u, v, _), kind in zip(edges, kinds)],
+                   directed=graph.is_directed())
 
     labels = property(lambda self: self._core.labels, doc="Of the nodes.")
     edges = property(lambda self: self._core.edges, doc="(from, to, label).")
@@ -60,20 +84,31 @@ class Graph:
     """The shape that messages pass over: nodes 0 to n - 1, and one list of edges for each relation."""
 
     def __init__(self, nodes, *relations, keep_repeats=False):
-        lists = [r if isinstance(r, np.ndarray) else items(r, "edges") for r in relations]
-        empty = [(r.size if isinstance(r, np.ndarray) else len(r)) == 0 for r in lists]
-        self._core = _core.MessageGraph(whole(nodes, "nodes", 1, 2**32 - 2),
-                                        [np.zeros((0, 2), np.int64) if none else indices(r, "edges", 2)
-                                         for r, none in zip(lists, empty)], flag(keep_repeats, "keep_repeats"))
+        self._core = _core.MessageGraph(whole(nodes, "nodes", 1, 2**32 - 2), [edge_rows(r, "edges") for r in relations],
+                                        flag(keep_repeats, "keep_repeats"))
 
     @classmethod
     def from_edges(cls, nodes, edges, keep_repeats=False):
-        """One relation; edges are rows (from, to).
+        """One relation; edges are rows (from, to): a list of pairs, or an array [edges, 2]. An array [2, 2] may be
+        either rows or an edge_index and is an error: pass a list, or see ``from_edge_index``.
 
         >>> espalier.Graph.from_edges(3, [(0, 1), (1, 2)]).num_edges
         2
         """
         return cls(nodes, edges, keep_repeats=keep_repeats)
+
+    @classmethod
+    def from_edge_index(cls, nodes, edge_index, keep_repeats=False):
+        """One relation from an ``edge_index`` [2, edges] as PyTorch Geometric has it: sources, then targets.
+
+        >>> espalier.Graph.from_edge_index(3, [[0, 1], [1, 2]]).num_edges
+        2
+        """
+        index = indices(edge_index, "edge_index", 2)
+        if index.shape[0] != 2:
+            raise Error(f"[edge_index] got an array of shape {list(index.shape)}, expected [2, edges]; hint: "
+                        "Graph.from_edges takes rows (from, to)")
+        return cls(nodes, list(zip(*index.tolist())), keep_repeats=keep_repeats)
 
     @classmethod
     def from_networkx(cls, graph):
@@ -140,7 +175,7 @@ def edit_distances(pairs, costs="", budget=None, threads=None):
     """
     pairs = [items(pair, "edit distance") for pair in items(pairs, "edit distance")]
     if any(len(pair) != 2 or not all(isinstance(g, LabelledGraph) for g in pair) for pair in pairs):
-        raise Error("[edit distance] got something else, expected pairs of LabelledGraphs")
+        raise Error("[edit distance] got pairs of other things, expected pairs of LabelledGraphs")
     if isinstance(costs, dict):
         costs = ",".join(f"{str(name).replace('_', '-')}={value}" for name, value in costs.items())
     return [EditDistance(r) for r in _core.edit_distances(
@@ -156,5 +191,5 @@ def wl_similarity(first, second, rounds=3):
     1.0
     """
     if not (isinstance(first, LabelledGraph) and isinstance(second, LabelledGraph)):
-        raise Error("[similarity] got something else, expected LabelledGraphs")
+        raise Error(f"[similarity] got {type(first).__name__} and {type(second).__name__}, expected LabelledGraphs")
     return _core.wl_similarity(first._core, second._core, whole(rounds, "rounds", 0, 1000))

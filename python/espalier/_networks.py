@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _core, _show
-from ._arrays import Error, Wrapper, flag, floats, indices, items, number, text_of, threads_of, whole
+from ._arrays import Error, Wrapper, edge_rows, flag, floats, indices, items, number, text_of, threads_of, whole
 
 
 class _Optimizer:
@@ -77,6 +77,31 @@ class SGD(_Optimizer):
                          clip_norm=clip_norm)
 
 
+class Tape:
+    """The name of a forward pass, for the backward pass that belongs to it. Where only one forward pass waits for its
+    backward pass, none is needed; where several do, as when a layer is applied twice, each gets one.
+
+    >>> graph = espalier.Graph.from_edges(3, [(0, 1), (1, 2)])
+    >>> layer, first, second = espalier.MessagePassing(4, 4, seed=1), espalier.Tape(), espalier.Tape()
+    >>> hidden = layer(graph, np.ones((3, 4)), first)
+    >>> y = layer(graph, hidden, second)
+    >>> layer.backward(layer.backward(np.ones((3, 4)), second), first).shape
+    (3, 4)
+    """
+
+    def __init__(self):
+        self._core = _core.Tape()
+
+    def __repr__(self):
+        return f"<Tape: {'of a forward pass' if self._core.filled else 'empty'}>"
+
+
+def _tape(tape):
+    if tape is not None and not isinstance(tape, Tape):
+        raise Error(f"[tape] got {type(tape).__name__}, expected a Tape or None")
+    return None if tape is None else tape._core
+
+
 class Trained(Wrapper):
     """What all that have gradients have in common."""
 
@@ -89,7 +114,8 @@ class Trained(Wrapper):
         return self._core.gradient_norm()
 
     def clip_gradients(self, max_norm):
-        """Scales the gradients to at most this norm; returns the previous norm."""
+        """Scales the gradients to at most this norm; returns the previous norm. One that is infinite or no number is an
+        error."""
         return self._core.clip_gradients(number(max_norm, "max_norm", 0))
 
 
@@ -125,8 +151,9 @@ class DagNN(_Network):
 
     @classmethod
     def from_edges(cls, nodes, edges, weights, hidden="tanh", fan_in_scaling=False, threads=None):
-        """Nodes 0 to nodes - 1; those without incoming edges are inputs, those without outgoing ones outputs."""
-        return cls._of(_core.Dag.from_edges(whole(nodes, "nodes", 1, 2**32 - 2), indices(edges, "edges", 2),
+        """Nodes 0 to nodes - 1; edges are rows (from, to), as in Graph.from_edges. Nodes without incoming edges are
+        inputs, those without outgoing ones outputs."""
+        return cls._of(_core.Dag.from_edges(whole(nodes, "nodes", 1, 2**32 - 2), edge_rows(edges, "edges"),
                                             floats(weights, "weights", 1), text_of(hidden, "hidden"), flag(fan_in_scaling, "fan_in_scaling"),
                                             threads_of(threads)))
 
@@ -221,15 +248,18 @@ class DagNN(_Network):
 
     # The training contract.
 
-    def forward(self, samples):
-        """Rows [samples, inputs] -> [samples, outputs]; inputs and outputs are ordered by id."""
-        return self._core.forward(floats(samples, "samples", 2))
+    def forward(self, samples, tape=None):
+        """Rows [samples, inputs] -> [samples, outputs]; inputs and outputs are ordered by id. In training mode the last
+        forward pass can be gone back through, which an evaluation does not change. ``tape``, a Tape, gets its name."""
+        return self._core.forward(floats(samples, "samples", 2), _tape(tape))
 
     __call__ = forward
 
-    def backward_accumulate(self, output_grad):
-        """Adds the gradients of the last forward; output_grad is [samples, outputs]. Does nothing in eval mode."""
-        self._core.backward_accumulate(floats(output_grad, "output_grad", 2))
+    def backward_accumulate(self, output_grad, tape=None):
+        """Adds the gradients of the forward pass of ``tape``, which must be the last one in training mode; output_grad is
+        [samples, outputs]. Without a tape, two forward passes since the last backward pass are an error, as it is not
+        clear which is meant. So is a change of weights since. Does nothing in eval mode."""
+        self._core.backward_accumulate(floats(output_grad, "output_grad", 2), _tape(tape))
 
     def has_gradients(self):
         """Whether any were added since zero_grad, even if all are zero."""
@@ -304,15 +334,18 @@ class MessagePassing(_Shared):
                                           flag(layer_norm, "layer_norm"), text_of(activation, "activation"), whole(seed, "seed"),
                                           threads_of(threads))
 
-    def forward(self, graph, features):
-        """Features [nodes, inputs] -> [nodes, outputs]."""
-        return self._core.forward(_core_of(graph, "graph", _core.MessageGraph), floats(features, "features", 2))
+    def forward(self, graph, features, tape=None):
+        """Features [nodes, inputs] -> [nodes, outputs]. ``tape``, a Tape, is filled with what a backward pass needs."""
+        return self._core.forward(_core_of(graph, "graph", _core.MessageGraph), floats(features, "features", 2),
+                                  _tape(tape))
 
     __call__ = forward
 
-    def backward(self, output_grad):
-        """After forward: adds the layer's gradients and returns those of the features, [nodes, inputs]."""
-        return self._core.backward(floats(output_grad, "output_grad", 2))
+    def backward(self, output_grad, tape=None):
+        """Back through the forward pass of ``tape``: adds the layer's gradients and returns those of the features,
+        [nodes, inputs]. Without a tape one forward pass must wait for this, no more and no fewer. Weights that have
+        changed since are an error."""
+        return self._core.backward(floats(output_grad, "output_grad", 2), _tape(tape))
 
 
 class GraphTransformNet(_Shared):
@@ -340,7 +373,8 @@ class GraphTransformNet(_Shared):
                                         threads_of(threads))
 
     def batch(self, graphs):
-        """LabelledGraphs side by side, their labels looked up; reuse it from step to step."""
+        """LabelledGraphs side by side, their labels looked up; reuse it from step to step, in this net or another with the
+        same labels."""
         return self._core.batch([_core_of(g, "graphs", _core.LabelledGraph) for g in items(graphs, "graphs")])
 
     def loss(self, batch, edits, scale=None):
@@ -367,7 +401,7 @@ class GraphTransformNet(_Shared):
 
 def _batch(batch):
     if not isinstance(batch, _core.TransformBatch):
-        raise Error("[batch] got something else, expected what batch() made")
+        raise Error(f"[batch] got {type(batch).__name__}, expected what batch() made")
     return batch
 
 

@@ -122,15 +122,17 @@ class TableModel:
         """What it tells apart; empty for regression."""
         return _core.table_classes(self._core)
 
-    def predict_proba(self, rows, threads=None):
-        """Class probabilities, [rows, classes]. ``rows``: see predict."""
+    def predict_proba(self, rows, threads=None, allow_unknown=False):
+        """Class probabilities, [rows, classes]. ``rows`` and ``allow_unknown``: see predict."""
         if not self.classes:
             raise Error("[predict_proba] got a model that predicts numbers, expected one of classes")
-        return self._outputs(rows, threads)
+        return self._outputs(rows, threads, allow_unknown)
 
-    def predict(self, rows, threads=None):
-        """The class or number of every row. ``rows``: a pandas DataFrame, or a dict of columns."""
-        result = self._outputs(rows, threads)
+    def predict(self, rows, threads=None, allow_unknown=False):
+        """The class or number of every row. ``rows``: a pandas DataFrame, or a dict of columns. A word that no training
+        row had in its column is an Error (errors count rows from 1); with ``allow_unknown`` it counts as none of the
+        words the model knows."""
+        result = self._outputs(rows, threads, allow_unknown)
         return np.asarray(self.classes)[result.argmax(axis=1)] if self.classes else result
 
     @property
@@ -152,7 +154,7 @@ class TableModel:
         """Of all weights."""
         return self._core.hash
 
-    def _outputs(self, rows, threads):
+    def _outputs(self, rows, threads, allow_unknown):
         if not (isinstance(rows, dict) or hasattr(rows, "columns")):
             raise Error(f"[predict] got {type(rows).__name__}, expected a DataFrame or a dict of columns")
         columns = {str(name): items(rows[name], "predict") for name in rows}
@@ -167,7 +169,8 @@ class TableModel:
             return "" if value is None or value != value else str(plain(value))
 
         table = [[cell(columns[name][r]) for name in self.columns] for r in range(lengths.pop())]
-        return _core.predict_table(self._core, self.columns, table, threads_of(threads))
+        return _core.predict_table(self._core, self.columns, table, flag(allow_unknown, "allow_unknown"),
+                                   threads_of(threads))
 
     def __repr__(self):
         return f"<TableModel over {', '.join(self.columns)}>"
@@ -177,9 +180,11 @@ class TableModel:
         return _show.facts_html(self, [("columns", ", ".join(self.columns)), ("says", says), *_show.flat(self.facts)])
 
 
-def _model(core, threads=None):
+def _model(core, threads=None, made=None, provenance=()):
     if core.kind == "logic automaton":
-        return LogicAutomaton._of(_core.Automaton(core, threads_of(threads)))
+        model = LogicAutomaton._of(_core.Automaton(core, threads_of(threads)))
+        model.made, model.provenance = made or "made", provenance
+        return model
     return TableModel(core) if core.kind == "table network" else RewriteModel(core)
 
 
@@ -191,7 +196,8 @@ def load(path, threads=None):
     >>> espalier.load(run.folder).weights_hash == run.model.weights_hash
     True
     """
-    return _model(_core.load_model(text_of(path, "path"))[0], threads)
+    core, notes = _core.load_model(text_of(path, "path"))
+    return _model(core, threads, *_core.provenance_of(notes))
 
 
 class _Metrics(dict):
@@ -222,12 +228,21 @@ class Run:
     interrupted = property(lambda self: self._interrupted, doc="Stopped before its end.")
     seeds = property(lambda self: self._seeds, doc="How every seed ended, a dict for each; ``error`` says why one failed.")
     wall_seconds = property(lambda self: self._wall_seconds, doc="How long this call took.")
-    solved = property(lambda self: self._best["solved"], doc="Nothing left to learn on the validation set.")
-    score = property(lambda self: self._best["score"], doc="Fraction right, of the best evaluation.")
+    solved = property(lambda self: self._best["solved"], doc="Right on everything that judged it, which is enough to say so.")
+    score = property(lambda self: self._best["score"], doc="Fraction right on what judged it; None before the end.")
+    verdict = property(lambda self: self._best["verdict"], doc="The score in words, and what keeps it from being solved.")
+    judged_by = property(lambda self: self._best["judged_by"], doc="Data that neither fitting nor choosing has seen, or all cases.")
+    validation_score = property(lambda self: self._best["validation_score"], doc="Fraction right on what chose the model.")
+    made = property(lambda self: self._best["made"], doc='"learned", "built", "identified" or "made".')
+    provenance = property(lambda self: self._best["provenance"],
+                          doc="What was done in which order, a dict for each; wrong bits and gates before and after.")
     seconds = property(lambda self: self._best["seconds"], doc="Training time of the winning seed.")
     seed = property(lambda self: self._best["seed"], doc="The winning seed.")
     steps = property(lambda self: self._best["steps"], doc="Optimizer steps of the winning seed.")
-    weights_hash = property(lambda self: self._best["weights_hash"], doc="Of the last weights; the program prints the same.")
+    model_hash = property(lambda self: self._best["model_hash"],
+                          doc="Of the best model: its weights, or its circuit where weights did not make it.")
+    weights_hash = property(lambda self: self._best["weights_hash"],
+                            doc="Of the last weights; None where the best model is a circuit that weights did not make.")
     facts = property(lambda self: self._best["facts"], doc="What the task reports at the end: gates, test figures.")
     config = property(lambda self: self._core.config, doc="All settings, as config.json has them.")
 
@@ -235,7 +250,7 @@ class Run:
     def model(self):
         """The best model of the winning seed."""
         if self._model is None:
-            self._model = _model(self._core.best_model())
+            self._model = _model(self._core.best_model(), None, self.made, self.provenance)
         return self._model
 
     @property
@@ -251,7 +266,7 @@ class Run:
                 rows = list(csv.reader(file))
             return _Metrics((name, np.array([float(row[i]) for row in rows[1:]])) for i, name in enumerate(rows[0]))
         events = [e for e in self._core.evaluations() if e.seed == self.seed]
-        names = ["step", "seconds", "loss", "score", "validation_loss", "solved"]
+        names = ["step", "seconds", "loss", "score", "validation_loss", "passed"]
         columns = _Metrics((name, np.array([float(getattr(e, name)) for e in events])) for name in names)
         for name in events[0].extra if events else ():
             columns[name] = np.array([e.extra[name] for e in events])
@@ -263,7 +278,8 @@ class Run:
 
     def __repr__(self):
         state = "solved" if self.solved else "interrupted" if self.interrupted else "not solved"
-        return (f"<Run of {self.task}: {state}, score {100 * self.score:.2f} %, seed {self.seed}, "
+        score = "not judged" if self.score is None else f"score {100 * self.score:.2f} %"
+        return (f"<Run of {self.task}: {state}, {score}, {self.made}, seed {self.seed}, "
                 f"{self.steps} steps, {self.seconds:.1f} s>")
 
     def _repr_html_(self):
@@ -276,14 +292,15 @@ def train(task, *, seeds=None, seed=None, threads=None, out=None, force=False, p
 
     Keywords are the options of ``espalier train TASK``, with underscores for dashes; ``espalier.options(task)`` lists
     them. ``threads=None`` is all cores, and the result is the same for any number. ``out`` is a folder; without one
-    everything stays in memory. ``published=True`` uses the settings of the publication for everything not given.
-    ``seconds`` ends the run after this time; it can be resumed. ``checkpoint_every`` is a number of steps, 0 every few
-    seconds.
+    everything stays in memory. ``force=True`` replaces a run in it, which is removed once the new one has its first
+    checkpoint; a folder with files of others is refused. ``published=True`` uses the settings of the publication for
+    everything not given. ``seconds`` ends the run after this time; it can be resumed. ``checkpoint_every`` is a number of
+    steps, 0 every few seconds.
 
     ``callback(event)`` is called on this thread with what happens. ``event.kind`` is "seed_started", "step",
     "evaluated", "checkpoint", "search" (``event.search`` has done, total, wrong and gates), "snapshot", "seed_ended" or
     "message" (``event.text``); ``event.seed``, ``step``, ``steps``, ``seconds``, ``loss``, ``score``,
-    ``validation_loss``, ``solved`` and ``extra`` say where training is. Steps and pieces of a search may be skipped
+    ``validation_loss``, ``passed`` and ``extra`` say where training is. Steps and pieces of a search may be skipped
     when they come faster than the callback returns. Returning False stops the run.
 
     Ctrl-C stops it within a second and raises ``Interrupted``, whose ``run`` can be used. Other Python threads keep
@@ -307,7 +324,8 @@ def train(task, *, seeds=None, seed=None, threads=None, out=None, force=False, p
 def resume(folder, *, train_steps=None, budget=None, threads=None, seconds=0, checkpoint_every=0, progress=True,
            callback=None):
     """Continues the run in a folder, to the same bits as if it had never stopped. ``train_steps`` or ``budget`` extends
-    it.
+    it. Where the bits may differ, because the checkpoint is of another build or another kind of processor, a
+    RuntimeWarning says so, and ``run.seeds`` has it as ``other_bits``.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp() + "/run"
@@ -353,6 +371,9 @@ def _train(core, threads, progress, callback, seconds):
     for seed in run.seeds:
         if seed["error"]:
             warnings.warn(f"seed {seed['seed']} failed: {seed['error']}", RuntimeWarning, stacklevel=3)
+        if seed["other_bits"]:
+            warnings.warn(f"seed {seed['seed']}: the bits may differ from those of a run that was never stopped: "
+                          f"{seed['other_bits']}", RuntimeWarning, stacklevel=3)
     return run
 
 

@@ -226,8 +226,9 @@ def facts_html(thing, rows):
 
 
 def run_html(run):
-    rows = [("task", run.task), ("solved", "yes" if run.solved else "no"), ("score", f"{100 * run.score:.2f} %"),
-            ("winner", f"seed {run.seed}, {run.steps} steps, {run.seconds:.1f} s"), ("weights", run.weights_hash)]
+    rows = [("task", run.task), ("solved", "yes" if run.solved else "no"), ("verdict", run.verdict), ("judged by", run.judged_by),
+            ("made", run.made),
+            ("winner", f"seed {run.seed}, {run.steps} steps, {run.seconds:.1f} s"), ("model", run.model_hash)]
     metrics = run.metrics
     curve = ""
     if metrics and len(metrics["step"]) > 1:
@@ -237,7 +238,7 @@ def run_html(run):
 
 def automaton_html(model):
     facts = model.facts
-    rows = [(name, facts[name]) for name in ("learned", "channels", "gates", "update", "boundary") if name in facts]
+    rows = [(name, facts[name]) for name in ("goal", "channels", "gates", "update", "boundary") if name in facts]
     picture = ""
     if "view" in facts:
         height, width, steps = facts["view"]

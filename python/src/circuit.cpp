@@ -3,6 +3,7 @@
 #include "common.hpp"
 #include "espalier/error.hpp"
 #include "espalier/lattice_model.hpp"
+#include "runs/outputs.hpp"
 
 namespace espalier::python {
 namespace {
@@ -27,7 +28,8 @@ nb::dict counts(const Netlist& n) {
 // 64 patterns a word. bits: [N][inputs] -> [N][outputs].
 nb::object evaluate_bits(const Netlist& n, const InArray<std::uint8_t>& bits) {
   if (bits.ndim() != 2 || bits.shape(1) != n.inputs.size())
-    fail("evaluate", "bits of another shape", "patterns x " + std::to_string(n.inputs.size()) + " inputs");
+    fail("evaluate", "bits of shape " + shape_text(bits),
+         "[patterns, " + std::to_string(n.inputs.size()) + "], a column for each input");
   const std::size_t patterns = bits.shape(0), outputs = n.outputs.size();
   NewArray<std::uint8_t> out({patterns, outputs});
   {
@@ -127,8 +129,10 @@ void bind_circuit(nb::module_& m) {
   m.def("write_file", [](const std::string& path, const nb::bytes& content) {
     const std::string_view text(content.c_str(), content.size());
     nb::gil_scoped_release release;
+    check_named_output("write file", path);
     write_atomically(path, text);
   });
+  m.def("check_unnamed_output", [](const std::string& path) { check_unnamed_output("export", path); });
 }
 
 }  // namespace espalier::python

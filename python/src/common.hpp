@@ -38,6 +38,14 @@ std::span<const T> span_of(const InArray<T>& array) {
   return {array.data(), array.size()};
 }
 
+// "[3, 4]", for messages.
+template <class Array>
+std::string shape_text(const Array& array) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < array.ndim(); ++i) text += (i ? ", " : "") + std::to_string(array.shape(i));
+  return text + "]";
+}
+
 // A new array of this shape, not yet filled, and where its elements are.
 template <class T>
 struct NewArray {
@@ -88,6 +96,8 @@ auto unlocked(Body&& body) {
 
 nb::object to_python(const FieldValue& value);
 nb::dict to_python(const Facts& facts);
+nb::list to_python(const Provenance& provenance);
+Provenance provenance_from(const nb::list& list);
 FieldValue to_field(nb::handle value, const std::string& name);
 // Pairs of names and values.
 void set_fields(Fields& fields, const nb::list& settings);
@@ -121,5 +131,6 @@ void bind_lattice(nb::module_& m);
 void bind_circuit(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_networks(nb::module_& m);
+void bind_tables(nb::module_& m);
 
 }  // namespace espalier::python

@@ -44,9 +44,11 @@ void bind_graph(nb::module_& m) {
              new (self) LabelledGraph(std::move(graph));
            })
       .def_static("read",
-                  [](const std::string& path) {
-                    nb::gil_scoped_release release;
-                    return read_graph(path);
+                  [](const std::string& path, std::vector<std::string> attributes) {
+                    GxlAttributes read{.wanted = std::move(attributes)};
+                    LabelledGraph graph = unlocked([&] { return read_graph(path, &read); });
+                    return std::tuple(std::move(graph),
+                                      std::vector<std::string>(read.ignored.begin(), read.ignored.end()));
                   })
       .def_prop_ro("directed", [](const LabelledGraph& g) { return g.directed; })
       .def_prop_ro("labels", [](const LabelledGraph& g) { return g.labels; })

@@ -7,6 +7,8 @@
 #include "espalier/error.hpp"
 #include "espalier/lattice_model.hpp"
 #include "espalier/simulator.hpp"
+#include "models/lattice/lattice_verdict.hpp"
+#include "runs/outputs.hpp"
 
 namespace espalier::python {
 namespace {
@@ -129,6 +131,7 @@ class PyAutomaton : public Guarded {
 
   nb::object soft(const InArray<float>& initial, int steps, float rate, std::uint64_t seed, float temperature,
                   bool straight, bool history) {
+    check_soft("rollout");
     const Shape s = checked(initial, "rollout");
     std::vector<std::size_t> shape{s.boards, s.height, s.width, s.channels};
     if (steps < 0) fail("rollout", std::to_string(steps) + " steps", "0 or more");
@@ -169,20 +172,22 @@ class PyAutomaton : public Guarded {
 
   double loss(const InArray<float>& initial, const InArray<float>& target, int steps, float rate, std::uint64_t seed,
               std::uint32_t step, const SoftChoice& choice, bool gradients) {
+    check_soft("loss");
     const Shape s = checked(initial, "loss");
     const Shape t = shape_of(target, "loss");
     if (t.boards != s.boards || t.height != s.height || t.width != s.width || t.channels > s.channels)
-      fail("loss", "targets of another shape than the boards", "as many boards of the same size, and no more channels");
+      fail("loss", "targets of shape " + shape_text(target) + " for boards of shape " + shape_text(initial),
+           "as many boards of the same size, and no more channels");
     return work([&] {
       prepare(s, steps, rate);
       load_initial(initial, s);
       target_.resize(target.size());
       to_planes(target.data(), t, target_.data());
       rollout_->soften(parameters_.values(), choice, pool_);
-      rollout_->forward(initial_, seed, step, pool_);
+      const ForwardPass pass = rollout_->forward(initial_, seed, step, pool_);
       const double value = rollout_->loss(target_, static_cast<int>(t.channels), pool_);
       if (gradients) {
-        rollout_->backward(pool_);
+        rollout_->backward(pass, pool_);
         rollout_->add_gradients(parameters_.gradients(), pool_);
       }
       return value;
@@ -209,12 +214,25 @@ class PyAutomaton : public Guarded {
     });
   }
 
+  // The cases that the circuit tells apart, and those of them that occur on these boards and in the steps after.
+  SeenCases cases(const InArray<std::uint8_t>& initial, int steps, int judged) {
+    const Shape s = shape_of(initial, "cases");
+    return work([&] {
+      const Netlist cell = refined() ? model_->quick_cell() : harden_folded(automaton_, parameters_.values());
+      std::vector<Board> boards;
+      const BoardBatch batch = to_bits(initial.data(), s);
+      for (std::size_t n = 0; n < s.boards; ++n) boards.push_back(batch.board(n));
+      return seen_cases(cell, judged, std::move(boards), steps, periodic());
+    });
+  }
+
   // What the model is judged by from now on: given boards and what they are to become.
   void set_examples(const std::string& name, const InArray<std::uint8_t>& start, const InArray<std::uint8_t>& target,
                     int steps, float rate) {
     const Shape s = shape_of(start, "examples"), t = shape_of(target, "examples");
     if (t.boards != s.boards || t.height != s.height || t.width != s.width)
-      fail("examples", "targets of another shape than the starts", "as many boards of the same size");
+      fail("examples", "targets of shape " + shape_text(target) + " for starts of shape " + shape_text(start),
+           "as many boards of the same size");
     const auto bits = [](const InArray<std::uint8_t>& a) {
       std::vector<std::uint8_t> v(a.data(), a.data() + a.size());
       for (const std::uint8_t b : v)
@@ -278,10 +296,11 @@ class PyAutomaton : public Guarded {
     d["gates"] = automaton_.gates();
     if (model_) {
       const LatticeModel now = model();
-      d["learned"] = now.learned();
+      d["goal"] = now.learned();
       d["loss_channels"] = now.loss_channels();
       d["channels"] = now.channels();
       d["refined"] = now.is_refined();
+      if (now.is_refined()) d["gates"] = count_netlist(now.raw_cell()).gates();
       RolloutOptions r = model_->rollout();
       Fields more = fields_of(r);
       for (const Field& f : more.list()) d[f.name().c_str()] = to_python(f.value());
@@ -306,6 +325,13 @@ class PyAutomaton : public Guarded {
   }
   bool refined() const {
     return model_ && model_->is_refined() && std::ranges::equal(model_->parameters().values(), parameters_.values());
+  }
+  // Another network would answer in its place: the weights are those that it began with.
+  void check_soft(const char* what) const {
+    if (refined())
+      fail(what, "a circuit that no weights made, by search or construction", "a model with soft gates",
+           "run it hard, or train with by=\"gradients\"; a run that begins with it (from_) makes its circuit soft "
+           "gates");
   }
   [[noreturn]] static void wrong_channels(std::size_t got, std::size_t expected) {
     fail("boards", std::to_string(got) + " channels", std::to_string(expected) + ", those of the automaton");
@@ -351,7 +377,7 @@ class PyAutomaton : public Guarded {
 // frames: [T][H][W][3].
 nb::bytes animation(const InArray<std::uint8_t>& frames, int zoom, int delay_ms) {
   if (frames.ndim() != 4 || frames.shape(3) != 3 || frames.size() == 0)
-    fail("animation", "an array of another shape", "frames, height, width, 3 colours");
+    fail("animation", "an array of shape " + shape_text(frames), "[frames, height, width, 3 colours]");
   if (zoom < 1 || zoom > 64) fail("animation", "a zoom of " + std::to_string(zoom), "1 to 64");
   std::vector<Image> images;
   const std::size_t size = frames.shape(1) * frames.shape(2) * 3;
@@ -392,14 +418,18 @@ void bind_lattice(nb::module_& m) {
            })
       .def("circuit", &PyAutomaton::circuit)
       .def("set_examples", &PyAutomaton::set_examples)
+      .def("all_cases_seen", [](PyAutomaton& a, const InArray<std::uint8_t>& initial, int steps,
+                                int judged) { return a.cases(initial, steps, judged).complete(); })
       .def("has_goal", &PyAutomaton::has_goal)
       .def("trials", &PyAutomaton::trials)
       .def("start", &PyAutomaton::start)
       .def("facts", &PyAutomaton::facts)
-      .def("save", [](PyAutomaton& a, const std::string& path) {
+      .def("save", [](PyAutomaton& a, const std::string& path, const nb::list& provenance) {
         const LatticeModel model = a.model();
+        const std::string made = format_provenance(provenance_from(provenance));
         nb::gil_scoped_release release;
-        save_model(path, model);
+        check_named_output("save", path);
+        save_model(path, model, {{"provenance", made}});
       });
   m.def("hard_rollout", [](const ExportableCircuit& c, bool periodic, const InArray<std::uint8_t>& initial, int steps,
                            double rate, std::uint64_t seed, bool history, int threads) {

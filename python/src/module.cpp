@@ -8,6 +8,33 @@ nb::object to_python(const FieldValue& value) {
   return std::visit([](const auto& v) { return nb::cast(v); }, value);
 }
 
+nb::list to_python(const Provenance& provenance) {
+  nb::list all;
+  for (const Making& m : provenance) {
+    nb::dict d;
+    d["by"] = m.by;
+    d["count"] = m.count;
+    d["wrong_before"] = m.wrong_before;
+    d["wrong_after"] = m.wrong_after;
+    d["gates_before"] = m.gates_before;
+    d["gates_after"] = m.gates_after;
+    all.append(d);
+  }
+  return all;
+}
+
+Provenance provenance_from(const nb::list& list) {
+  Provenance provenance;
+  for (const nb::handle item : list) {
+    const auto d = nb::cast<nb::dict>(item);
+    const auto count = [&](const char* name) { return nb::cast<std::uint64_t>(d[name]); };
+    const auto number = [&](const char* name) { return nb::cast<double>(d[name]); };
+    provenance.push_back({nb::cast<std::string>(d["by"]), count("count"), number("wrong_before"), number("wrong_after"),
+                          count("gates_before"), count("gates_after")});
+  }
+  return provenance;
+}
+
 // Dots nest: "test.accuracy" becomes {"test": {"accuracy": ...}}.
 nb::dict to_python(const Facts& facts) {
   nb::dict all;
@@ -81,4 +108,5 @@ NB_MODULE(_core, m) {
   bind_lattice(m);
   bind_graph(m);
   bind_networks(m);
+  bind_tables(m);
 }

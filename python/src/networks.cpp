@@ -1,14 +1,16 @@
-// Networks on graphs: DagNN with its accumulator contract, message passing, GraphTransformNet, and the optimizers.
+// Networks on graphs: DagNN with its accumulator contract, GraphTransformNet, and the optimizers.
+#include "networks.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "common.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/message_passing.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/safetensors.hpp"
+#include "runs/outputs.hpp"
 
 namespace espalier::python {
 namespace {
@@ -22,11 +24,6 @@ NodeKind node_kind(const std::string& name) {
 
 const char* name_of_kind(NodeKind kind) {
   return kind == NodeKind::kInput ? "input" : kind == NodeKind::kOutput ? "output" : "hidden";
-}
-
-void check_finite(std::span<const float> values, const char* what) {
-  for (const float v : values)
-    if (!std::isfinite(v)) fail(what, "a value that is NaN or infinite", "finite numbers");
 }
 
 class PyDag : public Guarded {
@@ -63,26 +60,34 @@ class PyDag : public Guarded {
     network_.apply_edits(all);
   }
 
-  nb::object forward(const InArray<float>& x) {
+  nb::object forward(const InArray<float>& x, PyTape* tape) {
     std::optional<NewArray<float>> y;
-    work([&] {
+    const ForwardPass pass = work([&] {
       if (x.ndim() != 2 || x.shape(1) != network_.num_inputs())
-        fail("forward", "samples of another shape", "rows of " + std::to_string(network_.num_inputs()) + " inputs");
+        fail("forward", "samples of shape " + shape_text(x),
+             "[samples, " + std::to_string(network_.num_inputs()) + "], a column for each input");
       if (x.shape(0) == 0) fail("forward", "no rows", "at least one");
       check_finite(span_of(x), "forward");
       settle();
       y.emplace(std::vector<std::size_t>{x.shape(0), network_.num_outputs()});
-      std::ranges::copy(network_.forward(span_of(x), x.shape(0), pool_), y->data);
+      const DagOutputs outputs = network_.forward(span_of(x), x.shape(0), pool_);
+      std::ranges::copy(outputs, y->data);
+      return outputs.pass;
     });
+    if (tape) *tape = {pass, nullptr};
     return y->take();
   }
-  void backward(const InArray<float>& dy) {
+  void backward(const InArray<float>& dy, const PyTape* tape) {
+    const ForwardPass pass = tape ? tape->dag : ForwardPass{};
     work([&] {
       if (dy.ndim() != 2 || dy.shape(1) != network_.num_outputs())
-        fail("backward", "gradients of another shape",
-             "rows of " + std::to_string(network_.num_outputs()) + " outputs");
+        fail("backward", "gradients of shape " + shape_text(dy),
+             "[samples, " + std::to_string(network_.num_outputs()) + "], a column for each output");
       check_finite(span_of(dy), "backward");
-      network_.backward_accumulate(span_of(dy), pool_);
+      if (tape)
+        network_.backward_accumulate(pass, span_of(dy), pool_);
+      else
+        network_.backward_accumulate(span_of(dy), pool_);
     });
   }
   nb::object input_gradients() {
@@ -110,77 +115,6 @@ PyDag* make_layered(const std::vector<std::size_t>& sizes, double density, const
                    threads);
 }
 
-// edges: [E][2] of node numbers.
-std::vector<Edge> edges_of(const InArray<std::int64_t>& edges, std::size_t nodes, const char* what) {
-  if (edges.ndim() != 2 || edges.shape(1) != 2) fail(what, "edges of another shape", "rows of two node numbers");
-  std::vector<Edge> list(edges.shape(0));
-  for (std::size_t e = 0; e < list.size(); ++e) {
-    const std::int64_t from = edges.data()[2 * e], to = edges.data()[2 * e + 1];
-    if (from < 0 || to < 0 || static_cast<std::size_t>(from) >= nodes || static_cast<std::size_t>(to) >= nodes)
-      fail(what, "an edge from " + std::to_string(from) + " to " + std::to_string(to),
-           "nodes from 0 on, below " + std::to_string(nodes));
-    list[e] = {static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)};
-  }
-  return list;
-}
-
-class PyMessagePassing : public Guarded {
- public:
-  PyMessagePassing(std::size_t in, std::size_t out, std::size_t relations, const std::string& aggregation,
-                   bool layer_norm, const std::string& activation, std::uint64_t seed, int threads)
-      : layer_(parameters_, "layer",
-               {.in = in,
-                .out = out,
-                .relations = relations,
-                .aggregation = aggregation_named(aggregation),
-                .layer_norm = layer_norm,
-                .activation = activation_named(activation)}),
-        pool_(threads) {
-    layer_.initialize(parameters_, seed);
-  }
-  Parameters& parameters() { return parameters_; }
-  const ThreadPool& pool() const { return pool_; }
-
-  nb::object forward(std::shared_ptr<MessageGraph> graph, const InArray<float>& h) {
-    if (h.ndim() != 2 || h.shape(0) != graph->num_nodes() || h.shape(1) != layer_.options().in)
-      fail("message passing", "features of another shape",
-           std::to_string(graph->num_nodes()) + " nodes x " + std::to_string(layer_.options().in) + " features");
-    check_finite(span_of(h), "message passing");
-    NewArray<float> y({graph->num_nodes(), layer_.options().out});
-    std::shared_ptr<MessageGraph> before;  // let go of with the interpreter's lock, which its owner in Python needs
-    work([&] {
-      before = std::move(graph_);
-      h_.assign(h.data(), h.data() + h.size());
-      y_.resize(graph->num_nodes() * layer_.options().out);
-      layer_.forward_batch(parameters_, *graph, h_, y_, state_, pool_);
-      graph_ = std::move(graph);
-      std::ranges::copy(y_, y.data);
-    });
-    return y.take();
-  }
-  nb::object backward(const InArray<float>& dy) {
-    std::optional<NewArray<float>> dh;
-    work([&] {
-      if (!graph_) fail("message passing", "backward without a forward", "a forward first");
-      if (dy.ndim() != 2 || dy.size() != y_.size() || dy.shape(1) != layer_.options().out)
-        fail("message passing", "gradients of another shape", "that of the forward's result");
-      check_finite(span_of(dy), "message passing");
-      dh.emplace(std::vector<std::size_t>{graph_->num_nodes(), layer_.options().in});
-      layer_.backward(parameters_, *graph_, h_, y_, span_of(dy), state_, parameters_.gradients(), {dh->data, h_.size()},
-                      pool_);
-    });
-    return dh->take();
-  }
-
- private:
-  Parameters parameters_;
-  MessagePassingLayer layer_;
-  ThreadPool pool_;
-  MessageState state_;
-  std::shared_ptr<MessageGraph> graph_;
-  AlignedVector<float> h_, y_;
-};
-
 class PyTransform : public Guarded {
  public:
   PyTransform(GraphTransformNet net, int threads) : net_(std::move(net)), pool_(threads) {}
@@ -197,7 +131,7 @@ class PyTransform : public Guarded {
     });
   }
   double loss(const TransformBatch& batch, const InArray<std::uint32_t>& edits, double scale, bool gradients) {
-    if (edits.ndim() != 1) fail("loss", "targets of another shape", "one number per node");
+    if (edits.ndim() != 1) fail("loss", "targets of shape " + shape_text(edits), "one number per node");
     return work([&] {
       return gradients ? net_.loss_and_gradients(batch, span_of(edits), scale, state_, parameters().gradients(), pool_)
                        : net_.loss(batch, span_of(edits), scale, state_, pool_);
@@ -231,7 +165,8 @@ void bind_dag(nb::module_& m) {
              const std::string& hidden, bool fan_in_scaling, int threads) {
             const std::vector<Edge> list = edges_of(edges, nodes, "DagNN");
             if (weights.ndim() != 1 || weights.size() != list.size())
-              fail("DagNN", "weights of another shape", "one for each edge");
+              fail("DagNN", "weights of shape " + shape_text(weights),
+                   "[" + std::to_string(list.size()) + "], one for each edge");
             std::vector<WeightedEdge> weighted;
             for (std::size_t e = 0; e < list.size(); ++e)
               weighted.push_back({list[e].from, list[e].to, weights.data()[e]});
@@ -252,6 +187,8 @@ void bind_dag(nb::module_& m) {
              d.work([&] {
                SafetensorsFile file;
                d.network()->save(file);
+               file.seal();
+               check_named_output("save", path);
                write_safetensors(path, file);
              });
            })
@@ -307,8 +244,8 @@ void bind_dag(nb::module_& m) {
       .def("bias", [](PyDag& d, NodeId n) { return d.network()->bias(n); })
       .def("set_bias", [](PyDag& d, NodeId n, float v) { d.network()->set_bias(n, v); })
       .def("to_text", [](PyDag& d) { return d.network()->to_text(); })
-      .def("forward", &PyDag::forward)
-      .def("backward_accumulate", &PyDag::backward)
+      .def("forward", &PyDag::forward, nb::arg(), nb::arg().none())
+      .def("backward_accumulate", &PyDag::backward, nb::arg(), nb::arg().none())
       .def("input_gradients", &PyDag::input_gradients)
       .def("zero_grad", [](PyDag& d) { d.work([&] { d.network()->zero_grad(d.pool()); }); })
       .def("sgd",
@@ -351,7 +288,7 @@ const TableModel& table_of(const Model& model) {
 
 // Outputs in their own unit: class probabilities [rows][classes], or numbers [rows].
 nb::object predict_table(const Model& model, std::vector<std::string> header,
-                         std::vector<std::vector<std::string>> rows, int threads) {
+                         std::vector<std::vector<std::string>> rows, bool allow_unknown, int threads) {
   const TableModel& table = table_of(model);
   CsvTable csv{std::move(header), std::move(rows), {}};
   for (std::size_t r = 0; r < csv.rows.size(); ++r) {
@@ -359,7 +296,8 @@ nb::object predict_table(const Model& model, std::vector<std::string> header,
     if (csv.rows[r].size() != csv.header.size())
       fail("predict", "a row of " + std::to_string(csv.rows[r].size()) + " cells", std::to_string(csv.header.size()));
   }
-  const std::vector<double> said = table.predict(csv, ThreadPool(threads));
+  const std::vector<double> said =
+      table.predict(csv, ThreadPool(threads), allow_unknown ? UnknownWords::kAllow : UnknownWords::kRefuse);
   std::vector<std::size_t> shape{csv.rows.size()};
   if (!table.classes().empty()) shape.push_back(table.classes().size());
   return to_array<double>(said, shape);
@@ -383,28 +321,8 @@ void bind_networks(nb::module_& m) {
         return new PyOptimizer{std::make_shared<Optimizer>(options, parameters)};
       }))
       .def_prop_ro("steps", [](const PyOptimizer& o) { return o.held->steps(); });
+  bind_message_passing(m);
   bind_dag(m);
-
-  nb::class_<MessageGraph>(m, "MessageGraph")
-      .def("__init__",
-           [](MessageGraph* self, std::size_t nodes, const std::vector<InArray<std::int64_t>>& relations,
-              bool keep_repeats) {
-             std::vector<Graph> graphs;
-             for (const auto& edges : relations)
-               graphs.emplace_back(nodes, edges_of(edges, nodes, "graph"),
-                                   keep_repeats ? Repeats::kKeep : Repeats::kRefuse);
-             new (self) MessageGraph(std::move(graphs));
-           })
-      .def_prop_ro("num_nodes", &MessageGraph::num_nodes)
-      .def_prop_ro("num_edges", &MessageGraph::num_edges)
-      .def_prop_ro("num_relations", &MessageGraph::num_relations);
-  nb::class_<PyMessagePassing> layer(m, "MessagePassing");
-  layer
-      .def(nb::init<std::size_t, std::size_t, std::size_t, const std::string&, bool, const std::string&, std::uint64_t,
-                    int>())
-      .def("forward", &PyMessagePassing::forward)
-      .def("backward", &PyMessagePassing::backward);
-  bind_parameters(layer);
 
   nb::class_<TransformBatch>(m, "TransformBatch")
       .def_prop_ro("num_nodes", [](const TransformBatch& b) { return b.symbols.size(); })

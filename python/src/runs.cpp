@@ -10,6 +10,7 @@
 #include "common.hpp"
 #include "espalier/error.hpp"
 #include "espalier/run.hpp"
+#include "runs/outputs.hpp"
 
 namespace espalier::python {
 namespace {
@@ -19,7 +20,7 @@ struct Event {
   std::string kind;
   std::uint64_t seed = 0, step = 0, steps = 0;
   double seconds = 0, loss = 0, score = 0, validation_loss = 0;
-  bool solved = false;
+  bool passed = false;
   std::vector<std::pair<std::string, double>> extra = {};
   std::string text = {};
   std::optional<SearchProgress> search = {};
@@ -40,7 +41,7 @@ Event copy_event(const RunEvent& e) {
   copy.loss = s.loss;
   copy.score = s.last.score;
   copy.validation_loss = s.last.loss;
-  copy.solved = s.last.solved;
+  copy.passed = s.last.passed;
   if (e.kind == RunEvent::Kind::kEvaluated) copy.extra = s.last.extra;
   return copy;
 }
@@ -55,13 +56,20 @@ nb::dict report_of(const SeedReport& r) {
   known("steps", r.steps);
   known("best_step", r.best_step);
   known("loss", r.loss);
-  known("score", r.score);
+  d["score"] = r.verdict.judged() ? nb::cast(r.verdict.score) : nb::object(nb::none());
+  known("validation_score", r.validation_score);
   known("validation_loss", r.validation_loss);
   d["solved"] = r.solved;
+  d["verdict"] = r.verdict.text;
+  d["judged_by"] = r.verdict.data;
+  known("made", word_for(r.provenance));
+  d["provenance"] = to_python(r.provenance);
   d["outcome"] = r.outcome;
   known("seconds", r.seconds);
   known("num_parameters", r.num_parameters);
-  known("weights_hash", r.weights_hash);
+  known("model_hash", r.model_hash);
+  d["weights_hash"] = r.weights_hash.empty() ? nb::object(nb::none()) : nb::cast(r.weights_hash);
+  d["other_bits"] = r.other_bits.empty() ? nb::none() : nb::object(nb::str(r.other_bits.c_str()));
   d["facts"] = to_python(r.facts);
   d["error"] = r.error ? nb::object(nb::str(text_of(r.error).c_str())) : nb::none();
   return d;
@@ -246,7 +254,7 @@ void bind_runs(nb::module_& m) {
       .def_ro("loss", &Event::loss)
       .def_ro("score", &Event::score)
       .def_ro("validation_loss", &Event::validation_loss)
-      .def_ro("solved", &Event::solved)
+      .def_ro("passed", &Event::passed)
       .def_ro("text", &Event::text)
       .def_prop_ro("search",
                    [](const Event& e) -> nb::object {
@@ -275,7 +283,7 @@ void bind_runs(nb::module_& m) {
   nb::class_<Model>(m, "Model")
       .def_prop_ro("kind", [](const Model& model) { return model.kind(); })
       .def_prop_ro("facts", [](const Model& model) { return to_python(model.facts()); })
-      .def_prop_ro("hash", [](const Model& model) { return model.parameters().hash(); })
+      .def_prop_ro("hash", [](const Model& model) { return model.hash(); })
       .def("tensors",
            [](Model& model) {
              nb::dict d;
@@ -286,11 +294,16 @@ void bind_runs(nb::module_& m) {
            })
       .def("save", [](const Model& model, const std::string& path, const std::map<std::string, std::string>& notes) {
         nb::gil_scoped_release release;
+        check_named_output("save", path);
         save_model(path, model, notes);
       });
   m.def("load_model", [](const std::string& path) {
     LoadedModel loaded = unlocked([&] { return load_model(path); });
     return std::pair(std::shared_ptr<Model>(std::move(loaded.model)), loaded.notes);
+  });
+  m.def("provenance_of", [](const ModelNotes& notes) {
+    const Provenance provenance = provenance_of(notes);
+    return nb::make_tuple(word_for(provenance), to_python(provenance));
   });
   m.def("tasks", [] {
     std::vector<std::pair<std::string, std::string>> list;

@@ -181,7 +181,7 @@ def test_training_on_arrays_and_on_draws(tmp_path):
     assert result["solved"] and result["wrong"] == 0 and len(result["metrics"]["step"])
     model.save(tmp_path / "own.safetensors")
     again = espalier.load(tmp_path / "own.safetensors")
-    assert again.facts["learned"] == "still" and again.evaluate()[0].exact
+    assert again.facts["goal"] == "still" and again.evaluate()[0].exact
     drawn = espalier.train_on(model, draw=lambda step, rng: (lambda b: (b, b))(rng.integers(0, 2, (4, 4, 4, 1))), steps=2,
                               train_steps=5)
     assert drawn["solved"]
@@ -195,7 +195,7 @@ def test_a_trained_model_starts_runs_and_is_judged():
     start = model.start(16, 20)
     assert start.shape == (16, 20, model.channels)
     trials = model.evaluate()
-    assert trials[0].name == "validation" and 0 <= trials[0].score <= 1
+    assert trials[0].name == "boards" and 0 <= trials[0].score <= 1
     assert "data:image/gif" in model._repr_html_() and "B3/S23" in repr(model)
     assert model.num_parameters == sum(v.size for v in model.parameters.values())
 
@@ -310,10 +310,11 @@ def test_training_on_boards_that_is_cut_short_keeps_the_best(raised):
         if step >= 6:
             raise raised
     with pytest.raises(raised):
-        espalier.train_on(model, start, start, steps=1, train_steps=50, eval_every=2, until_solved=False, callback=stop)
+        espalier.train_on(model, start, start, validate=(start, start), steps=1, train_steps=50, eval_every=2,
+                          until_solved=False, callback=stop)
     out = model.rollout(start, 1, seed=1, last=True)
     assert (out != start).sum() / len(start) == min(seen)
-    assert model.evaluate()[0].name == "validation"
+    assert model.evaluate()[0].name == "boards"
 
 
 def test_starts_are_boards():

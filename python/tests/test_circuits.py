@@ -50,6 +50,39 @@ def test_exports_come_as_text_and_as_files(xor, format, tmp_path):
         assert xor.verify(espalier.Circuit.read(files[0]))
 
 
+def test_a_model_with_a_changed_bit_is_no_circuit(tmp_path):
+    path = tmp_path / "m.safetensors"
+    model = espalier.LogicAutomaton(channels=1, kernels=2, update="8,4,2,1", seed=3)
+    model.learn_from(np.zeros((2, 3, 3, 1)), np.ones((2, 3, 3, 1)), 1)
+    model.save(path)
+    good = path.read_bytes()
+    assert espalier.Circuit.read(path) is not None
+    random = np.random.default_rng(1)
+    for bit in random.integers(0, 8 * len(good), 200):
+        flipped = bytearray(good)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        for read in (espalier.Circuit.read, espalier.load):
+            with pytest.raises(espalier.Error):
+                read(path)
+
+
+def test_files_of_others_are_not_replaced(xor, tmp_path):
+    (tmp_path / "z_tb.v").write_text("mine")
+    with pytest.raises(espalier.Error, match="already"):
+        xor.export("verilog", tmp_path / "z.v")
+    assert (tmp_path / "z_tb.v").read_text() == "mine" and not (tmp_path / "z.v").exists()
+    (tmp_path / "z_tb.v").unlink()
+    assert xor.export("verilog", tmp_path / "z.v") == xor.export("verilog", tmp_path / "z.v")
+    run = espalier.train("checkerboard-small", train_steps=2, refine=0, out=tmp_path / "run", progress=False)
+    for name in ("config.json", "model.safetensors", "metrics.csv", "checkpoint.safetensors"):
+        before = (tmp_path / "run" / name).read_bytes()
+        for write in (lambda path: xor.export("blif", path), run.model.save):
+            with pytest.raises(espalier.Error, match="of the run"):
+                write(tmp_path / "run" / name)
+        assert (tmp_path / "run" / name).read_bytes() == before
+
+
 def test_what_is_exported_says_what_is_proved_of_it(xor, program, tmp_path):
     assert "nothing proved" in xor.proof and "equal: 1 of 1 outputs proved" in xor.simplify().proof
     run = espalier.train("checkerboard-small", train_steps=5, refine=0, boundary="periodic", out=tmp_path / "run", progress=False)

@@ -251,6 +251,23 @@ def test_published_settings_are_taken_unless_given(program, tmp_path):
         espalier.train("simplify", published=True, progress=False)
 
 
+def files_in(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
+
+
+def test_neither_what_a_run_reads_nor_files_of_others_are_replaced(tmp_path):
+    small(until_solved=False, refine=0, out=tmp_path / "run")
+    before = files_in(tmp_path / "run")
+    with pytest.raises(espalier.Error, match="reads"):
+        small(refine=0, out=tmp_path / "run", force=True, **{"from": str(tmp_path / "run")})
+    assert files_in(tmp_path / "run") == before
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    with pytest.raises(espalier.Error, match="notes.txt") as refused:
+        small(refine=0, out=tmp_path / "run", force=True)
+    assert "force" not in str(refused.value)
+    assert files_in(tmp_path / "run") == {**before, "notes.txt": b"mine"}
+
+
 def test_checkpoints_come_as_often_as_asked_for(tmp_path):
     seen = []
     small(until_solved=False, refine=0, checkpoint_every=10, out=tmp_path / "run", callback=lambda e: seen.append((e.kind, e.step)))
@@ -258,7 +275,7 @@ def test_checkpoints_come_as_often_as_asked_for(tmp_path):
 
 
 def test_a_run_that_goes_on_may_have_a_larger_budget(tmp_path):
-    settings = dict(train_steps=2, refine=0, trials=False, progress=False)
+    settings = dict(train_steps=2, refine=0, trials=False, progress=False, by="training")
     first = espalier.train("lizard", budget=2, out=tmp_path / "run", **settings)
     assert len(first.seeds) == 1 and not first.solved
     assert len(espalier.resume(tmp_path / "run", budget=6, progress=False).seeds) == 3

@@ -5,10 +5,35 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/text.hpp"
 
 namespace espalier {
+
+bool is_hidden(std::uint32_t code_point) {
+  constexpr std::pair<std::uint32_t, std::uint32_t> kHidden[] = {
+      {0, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200B, 0x200F},  {0x2028, 0x202E},
+      {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
+  return std::ranges::any_of(kHidden, [&](const auto& r) { return code_point >= r.first && code_point <= r.second; });
+}
+
+std::string printable(std::string_view text, bool lines) {
+  std::string safe;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    const std::size_t bytes = point.problem ? 1 : point.bytes;
+    if (point.value == '\n' && !point.problem)
+      safe += lines ? "\n" : "\\n";
+    else if (point.problem || point.value < 0x80)
+      safe += point.problem || is_hidden(point.value) ? fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at]))
+                                                      : std::string(1, text[at]);
+    else
+      safe += is_hidden(point.value) ? fmt::format("\\u{:04x}", point.value) : std::string(text.substr(at, bytes));
+    at += bytes;
+  }
+  return safe;
+}
 
 std::string one_line(std::string_view text) {
   constexpr std::size_t kMaxShown = 400;
@@ -16,16 +41,7 @@ std::string one_line(std::string_view text) {
   std::size_t length = text.size();
   if (length > kMaxShown)
     for (length = kMaxShown; length > 0 && continues(text[length]);) --length;
-  std::string line;
-  for (const char c : text.substr(0, length)) {
-    if (c == '\n')
-      line += "\\n";
-    else if (static_cast<unsigned char>(c) < ' ' || c == 127)
-      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else
-      line += c;
-  }
-  return length < text.size() ? line + "..." : line;
+  return printable(text.substr(0, length)) + (length < text.size() ? "..." : "");
 }
 
 void fail(std::string_view op, std::string_view got, std::string_view expected, std::string_view hint) {

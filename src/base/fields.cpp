@@ -69,14 +69,63 @@ std::size_t edit_distance_of_words(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+namespace {
+
+// Words for the same thing, ours and those of other tools.
+constexpr std::string_view kSynonyms[] = {
+    " lr learning-rate learningrate eta step-size alpha ",
+    " train-steps epochs epoch iterations iters max-iter max-iters max-steps max-epochs num-epochs n-epochs num-steps"
+    " training-steps steps ",
+    " batch batch-size batchsize bs minibatch minibatch-size ",
+    " out output output-dir outdir out-dir output-file save-dir logdir log-dir save o ",
+    " threads jobs workers num-workers n-jobs cores cpus nproc num-threads n-threads j ",
+    " quiet silent no-progress ",
+    " seed random-seed random-state rng-seed ",
+    " weight-decay l2 wd ",
+    " clip-norm grad-clip gradient-clip clip max-grad-norm clip-grad ",
+    " optimizer optim solver ",
+    " validation-fraction val-split validation-split val-fraction ",
+    " test-fraction test-split test-size ",
+    " eval-every eval-interval log-every log-interval ",
+    " hidden hidden-size hidden-units hidden-layers hidden-layer-sizes ",
+    " layers num-layers n-layers ",
+    " resume continue ",
+    " force overwrite ",
+    " size board-size grid-size ",
+    " seconds timeout time-limit max-seconds max-time ",
+    " to format ",
+};
+
+// Without the dashes of an option, and with those of a name.
+std::string bare(std::string_view word) {
+  std::string name(word.substr(std::min(word.find_first_not_of('-'), word.size())));
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+std::string synonym(const std::string& word, std::span<const std::string> words) {
+  for (const std::string_view group : kSynonyms) {
+    if (group.find(fmt::format(" {} ", word)) == std::string_view::npos) continue;
+    for (const std::string& candidate : words)
+      if (group.find(fmt::format(" {} ", bare(candidate))) != std::string_view::npos) return candidate;
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string nearest_word(std::string_view word, std::span<const std::string> words) {
-  std::string nearest;
-  std::size_t least = std::max<std::size_t>(2, word.size() / 2) + 1;
+  const std::string given = bare(word);
+  std::string nearest = synonym(given, words);
+  if (!nearest.empty()) return nearest;
+  // What has to be changed more than that is another word.
+  std::size_t least = (given.size() <= 3 ? 1 : std::max<std::size_t>(2, given.size() / 3)) + 1;
   for (const std::string& candidate : words) {
+    const std::string name = bare(candidate);
     // A word that was not typed to its end is as good as one with a slip in it.
-    const bool begun = word.size() >= 4 && candidate.size() > word.size() && candidate.starts_with(word);
-    const std::size_t distance = begun ? 1 : edit_distance_of_words(word, candidate);
-    if (distance < least) {
+    const bool begun = given.size() >= 4 && name.size() > given.size() && name.starts_with(given);
+    const std::size_t distance = begun ? 1 : edit_distance_of_words(given, name);
+    if (distance < least && distance < std::max(given.size(), name.size())) {
       least = distance;
       nearest = candidate;
     }

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/files.hpp"
+#include "base/folder.hpp"
 #include "espalier/error.hpp"
 
 namespace espalier {
@@ -31,46 +32,58 @@ int try_lock(int descriptor) {
   return ::fcntl(descriptor, F_SETLK, &whole) == 0 ? 0 : errno;
 }
 
-// Not when its owner has removed it between our opening and our locking it.
-bool still_there(int descriptor, const std::string& path) {
-  struct stat ours = {}, there = {};
-  return ::fstat(descriptor, &ours) == 0 && ::stat(path.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
-         ours.st_dev == there.st_dev;
-}
-
 }  // namespace
 
 FileLock::FileLock(const std::string& path, const std::string& what, const std::string& doing, After after)
-    : path_(path), after_(after) {
+    : FileLock(AT_FDCWD, path, path, what, doing, after) {}
+
+FileLock::FileLock(const Folder& folder, const std::string& name, const std::string& what, const std::string& doing)
+    : FileLock(folder.handle(), name, folder.path() + "/" + name, what, doing, After::kKeep) {}
+
+FileLock::FileLock(int folder, const std::string& path, const std::string& shown, const std::string& what,
+                   const std::string& doing, After after)
+    : folder_(folder), path_(path), after_(after) {
   int error = 0;
   do {
     if (descriptor_ >= 0) ::close(descriptor_);
-    descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-    if (descriptor_ < 0) fail_errno("lock", path, errno);
+    descriptor_ = ::openat(folder, path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    if (descriptor_ < 0) fail_errno("lock", shown, errno);
     error = try_lock(descriptor_);
-  } while (error == 0 && !still_there(descriptor_, path));
-  if (error == 0) {
-    const std::string owner = fmt::format("process {} on {}\n", ::getpid(), host_name());
-    [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
-    [[maybe_unused]] const auto written = ::pwrite(descriptor_, owner.data(), owner.size(), 0);
-    return;
-  }
+  } while (error == 0 && !still_there());  // its owner may have removed it before it was locked
   char text[300] = {};
   const auto length = ::pread(descriptor_, text, sizeof text - 1, 0);
   std::string owner = length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
   owner = owner.substr(0, owner.find('\n'));
+  constexpr std::string_view kOwner = "process ";
+  const bool foreign = !owner.starts_with(kOwner) && !kOwner.starts_with(owner);
+  if (error == 0 && !foreign) {
+    owner = fmt::format("{}{} on {}\n", kOwner, ::getpid(), host_name());
+    [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
+    [[maybe_unused]] const auto written = ::pwrite(descriptor_, owner.data(), owner.size(), 0);
+    return;
+  }
   ::close(descriptor_);
   descriptor_ = -1;
+  if (foreign)
+    fail("lock", fmt::format("{}, a file of somebody else", shown), "a name that is free, for the lock of this program",
+         "move it away, or choose another place");
   if (error == EACCES || error == EAGAIN)
     fail("lock", fmt::format("{}, which {} is {}", what, owner.empty() ? "another process" : owner, doing),
          "a place that nobody else uses", "wait for it, stop it, or choose another place");
   if (error != ENOLCK && error != EOPNOTSUPP && error != ENOSYS)  // a file system without locks: go on without
-    fail_errno("lock", path, error);
+    fail_errno("lock", shown, error);
+}
+
+bool FileLock::still_there() const {
+  struct stat ours = {}, there = {};
+  return descriptor_ < 0 ||
+         (::fstat(descriptor_, &ours) == 0 && ::fstatat(folder_, path_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+          ours.st_ino == there.st_ino && ours.st_dev == there.st_dev);
 }
 
 FileLock::~FileLock() {
   if (descriptor_ < 0) return;
-  if (after_ == After::kRemove) ::unlink(path_.c_str());
+  if (after_ == After::kRemove && still_there()) ::unlinkat(folder_, path_.c_str(), 0);
   [[maybe_unused]] const int cut = ::ftruncate(descriptor_, 0);
   ::close(descriptor_);
 }

@@ -2,24 +2,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
+#include "base/temporary_file.hpp"
 #include "espalier/error.hpp"
 
 namespace espalier {
 namespace {
-
-constexpr std::string_view kTemporaryMark = ".espalier-tmp-";
 
 std::string_view hint_for(int error) {
   switch (error) {
@@ -53,35 +49,6 @@ Buffer read_whole(const std::string& path, std::size_t max_bytes) {
   return buffer;
 }
 
-// A write past the file-size limit (ulimit -f) sends SIGXFSZ, which would end the process. While one of these
-// lives, the signal waits on this thread instead, the write returns EFBIG, and the signal is thrown away.
-class HoldFileSizeSignal {
- public:
-  HoldFileSizeSignal() {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-  }
-  ~HoldFileSizeSignal() {
-    const timespec at_once{};
-    if (!sigismember(&before_, SIGXFSZ)) sigtimedwait(&signals_, nullptr, &at_once);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t signals_, before_;
-};
-
-void write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
-  const HoldFileSizeSignal hold;
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(fd, bytes.data(), std::min(bytes.size(), std::size_t{1} << 30));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) fail_errno("write file", path, errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(wrote));
-  }
-}
-
 // A name for an open file of a process, such as /dev/fd/1: also where that is a plain file, it is another's to replace.
 bool is_open_file(const std::string& path) {
   std::error_code error;
@@ -104,65 +71,6 @@ std::vector<std::string> follow_links(const std::string& path) {
 
 }  // namespace
 
-// The new file under its temporary name; removed again unless it was renamed into place.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& path) : path_(path) {
-    static std::atomic<unsigned> counter{0};  // names only: two threads may write beside each other
-    const std::filesystem::path target(path);
-    if (target.filename().empty() || target.filename() == "." || target.filename() == "..")
-      fail("write file", fmt::format("\"{}\"", path), "the name of a file");
-    folder_ = target.has_parent_path() ? target.parent_path().string() : ".";
-    do {
-      name_ = fmt::format("{}/.{}{}{}-{}", folder_, target.filename().string(), kTemporaryMark, getpid(), counter++);
-      fd_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (fd_ < 0 && errno == EEXIST);
-    if (fd_ < 0) fail_errno("write file", path_, errno);
-  }
-  ~TemporaryFile() {
-    if (fd_ >= 0) ::close(fd_);
-    if (!placed_) ::unlink(name_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  int descriptor() const { return fd_; }
-  void write(std::span<const std::byte> bytes) { write_all(fd_, bytes, path_); }
-
-  // Content first, name second, folder third: whatever survives a crash is a whole file.
-  void place() {
-    if (::fsync(fd_) != 0) fail_errno("write file", path_, errno);
-    const int closed = ::close(fd_);
-    fd_ = -1;
-    if (closed != 0) fail_errno("write file", path_, errno);
-    if (::rename(name_.c_str(), path_.c_str()) != 0) fail_errno("write file", path_, errno);
-    placed_ = true;
-    const FileDescriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some file systems know no fsync of a folder, and a folder may be writable but not readable: the file is
-    // whole either way.
-    if (folder.open() && ::fsync(folder.get()) != 0 && errno == EIO) fail_errno("write file", path_, errno);
-  }
-
- private:
-  std::string path_, folder_, name_;
-  int fd_ = -1;
-  bool placed_ = false;
-};
-
-namespace {
-
-// The process that made a temporary file, from its name; 0 for other names.
-pid_t maker_of(const std::string& name) {
-  const std::size_t at = name.rfind(kTemporaryMark);
-  if (at == std::string::npos || name[0] != '.') return 0;
-  pid_t pid = 0;
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + at + kTemporaryMark.size(), end, pid);
-  return error == std::errc() && stop != end && *stop == '-' ? pid : 0;
-}
-
-}  // namespace
-
 void fail_errno(std::string_view op, const std::string& path, int error) {
   constexpr std::size_t kHead = 100, kTail = 200;  // of a path so long that it would crowd out the cause
   const std::string shown =
@@ -180,7 +88,10 @@ int FileDescriptor::close() {
 
 InputFile::InputFile(std::string_view op, const std::string& path)
     // Non-blocking, so that a pipe without a writer is an error below and not an endless wait here.
-    : op_(op), path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    : InputFile(op, path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+
+InputFile::InputFile(std::string_view op, const std::string& path, int descriptor)
+    : op_(op), path_(path), fd_(descriptor) {
   if (!fd_.open()) fail_errno(op_, path_, errno);
   struct stat info {};
   if (fstat(fd_.get(), &info) != 0) fail_errno(op_, path_, errno);
@@ -220,14 +131,16 @@ void write_atomically(const std::string& path, std::span<const std::byte> bytes)
     write_all(device.get(), bytes, path);
     return;
   }
-  TemporaryFile file(follow_links(path).back());  // a link stays, and what it names is replaced
+  const std::string target = follow_links(path).back();  // a link stays, and what it names is replaced
+  TemporaryFile file(AT_FDCWD, target, target);
   file.write(bytes);
   file.place();
 }
 
 GrowingFile::GrowingFile(const std::string& path) : path_(path) {
   if (is_stream(path)) fail("write file", fmt::format("\"{}\", a pipe or device", path), "an ordinary file");
-  file_ = std::make_unique<TemporaryFile>(follow_links(path).back());
+  const std::string target = follow_links(path).back();
+  file_ = std::make_unique<TemporaryFile>(AT_FDCWD, target, target);
   const int descriptor = ::dup(file_->descriptor());
   stream_ = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
   if (!stream_) fail_errno("write file", path, errno);
@@ -255,19 +168,6 @@ void write_atomically(const std::string& path, std::string_view text) {
   write_atomically(path, std::as_bytes(std::span(text)));
 }
 
-void append_text(const std::string& path, std::string_view text) {
-  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (!file.open()) fail_errno("write file", path, errno);
-  struct stat before {};
-  if (fstat(file.get(), &before) != 0) fail_errno("write file", path, errno);
-  try {
-    write_all(file.get(), std::as_bytes(std::span(text)), path);
-  } catch (const Error&) {
-    if (::ftruncate(file.get(), before.st_size) != 0) fail_errno("write file", path, errno);
-    throw;
-  }
-}
-
 bool is_folder(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_directory(path, error);
@@ -288,14 +188,6 @@ void make_folder(const std::string& path) {
   if (error) fail_errno("make folder", path, error.value());
   if (!is_folder(path)) fail_errno("make folder", path, ENOTDIR);
   if (::access(path.c_str(), W_OK | X_OK) != 0) fail_errno("make folder", path, errno);
-}
-
-void remove_stale_temporaries(const std::string& folder) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const pid_t maker = maker_of(it->path().filename().string());
-    if (maker > 0 && ::kill(maker, 0) != 0 && errno == ESRCH) ::unlink(it->path().c_str());
-  }
 }
 
 }  // namespace espalier

@@ -43,9 +43,6 @@ class GrowingFile {
 // A device, a pipe or an open file by its number (/dev/stdout): written to as it is, and nothing can be beside it.
 bool is_stream(const std::string& path);
 
-// Adds to the end of a file, which is created when missing; what cannot be added whole is not added at all.
-void append_text(const std::string& path, std::string_view text);
-
 // False for paths that cannot be looked at, which whoever opens them then reports.
 bool is_folder(const std::string& path);
 bool file_exists(const std::string& path);
@@ -54,9 +51,6 @@ std::string file_in(const std::string& path, std::string_view name);
 
 // Creates the folder and its parents; an Error says why it cannot be written.
 void make_folder(const std::string& path);
-
-// Removes what writers that were killed left in this folder; files of living processes stay.
-void remove_stale_temporaries(const std::string& folder);
 
 // Throws Error: names the path, the text of errno and, for the usual causes, what to do about it.
 [[noreturn]] void fail_errno(std::string_view op, const std::string& path, int error);
@@ -80,6 +74,8 @@ class FileDescriptor {
 class InputFile {
  public:
   InputFile(std::string_view op, const std::string& path);
+  // One that is open already, or could not be opened (errno says why); `path` is what Errors name.
+  InputFile(std::string_view op, const std::string& path, int descriptor);
 
   std::uint64_t size() const { return size_; }  // as it was when opened
   // Fills `into` with the next bytes; an Error when the file ends before.

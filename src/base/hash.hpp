@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@ class Hasher {
   Hasher& add(std::span<const T> values) {
     return add(values.data(), values.size_bytes());
   }
+  std::uint64_t number() const { return XXH3_128bits_digest(state_.get()).low64; }
   std::string hex() const {
     const XXH128_hash_t h = XXH3_128bits_digest(state_.get());
     return fmt::format("{:016x}{:016x}", h.high64, h.low64);
@@ -36,5 +38,10 @@ class Hasher {
   };
   std::unique_ptr<XXH3_state_t, Free> state_;
 };
+
+// A number by which to see whether an array is still what it was; `before` is that of what comes before it.
+inline std::uint64_t seal_of(std::span<const float> values, std::uint64_t before = 0) {
+  return XXH3_64bits_withSeed(values.data(), values.size_bytes(), before);
+}
 
 }  // namespace espalier

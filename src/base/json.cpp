@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "espalier/error.hpp"
 
 namespace espalier {
@@ -43,15 +45,22 @@ class DepthCheck : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
+std::size_t find_json_end(std::string_view text) { return std::min(text.find('\0'), text.size()); }
+
 Json parse_json(std::string_view text, std::string_view what) {
+  const auto refuse = [&](std::size_t byte) {
+    fail("read JSON", fmt::format("{}, which is not JSON from byte {} on", what, byte), "JSON text",
+         "look for a missing quote, comma or brace there");
+  };
+  if (const std::size_t end = find_json_end(text); end < text.size()) refuse(end + 1);
   DepthCheck depth;
   if (!Json::sax_parse(text.begin(), text.end(), &depth) && depth.too_deep())
     fail("read JSON", fmt::format("{} nested more than {} deep", what, kMaxJsonDepth), "plain settings");
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const Json::parse_error& e) {
-    fail("read JSON", fmt::format("{}, which is not JSON from byte {} on", what, e.byte), "JSON text",
-         "look for a missing quote, comma or brace there");
+    refuse(e.byte);
+    throw;
   } catch (const Json::exception&) {
     fail("read JSON", fmt::format("{} with a number that is out of range", what), "numbers that a double can hold");
   }

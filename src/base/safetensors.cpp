@@ -208,6 +208,8 @@ SafetensorsHeader parse_header(std::string_view json, std::uint64_t data_bytes, 
   SafetensorsHeader header;
   std::string problem;
   if (json.empty() || json[0] != '{') refuse("a header that does not start with {");
+  if (const std::size_t end = find_json_end(json); end < json.size())
+    refuse(fmt::format("a header that is not JSON (byte {})", end + 1));
   HeaderReader reader(header, problem);
   if (!Json::sax_parse(json.begin(), json.end(), &reader)) refuse(problem);
 
@@ -371,6 +373,27 @@ std::vector<std::byte> SafetensorsFile::serialize() const {
 
 namespace {
 
+// The hash of all but the entry `key`.
+std::string seal_without(const SafetensorsFile& file, const std::string& key) {
+  SafetensorsFile open = file;
+  open.metadata.erase(key);
+  const std::vector<std::byte> bytes = open.serialize();
+  return Hasher().add(bytes.data(), bytes.size()).hex();
+}
+
+// A file with a seal matches it. One without is taken as it is, unless the seal is there under a name that is damaged:
+// nobody who changes a file on purpose leaves that behind.
+bool matches_its_seal(const SafetensorsFile& file) {
+  const auto seal = file.metadata.find(kSeal), old = file.metadata.find(kOldSeal), none = file.metadata.end();
+  if (seal != none || old != none)
+    return (seal == none || file.is_sealed()) && (old == none || old->second == file.tensors_hash());
+  const std::string tensors = file.tensors_hash();
+  return std::ranges::none_of(file.metadata, [&](const auto& entry) {
+    return entry.second.size() == tensors.size() &&
+           (entry.second == tensors || entry.second == seal_without(file, entry.first));
+  });
+}
+
 // From `read`, which fills in the next bytes of `size` in all.
 SafetensorsFile read_from(const std::function<void(std::span<std::byte>)>& read, std::uint64_t size,
                           std::string_view what) {
@@ -387,6 +410,9 @@ SafetensorsFile read_from(const std::function<void(std::span<std::byte>)>& read,
     tensor = {e.type, std::move(e.shape), std::vector<std::byte>(e.end - e.begin)};
     read(tensor.bytes);
   }
+  if (!matches_its_seal(file))
+    fail("read model", fmt::format("{}, which does not match its own seal", what), "the file as it was written",
+         "it was changed or damaged");
   return file;
 }
 
@@ -400,22 +426,11 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, std::st
   return read_from(read, bytes.size(), what);
 }
 
-namespace {
-
-std::string seal_of(const SafetensorsFile& file) {
-  SafetensorsFile open = file;
-  open.metadata.erase(kSeal);
-  const std::vector<std::byte> bytes = open.serialize();
-  return Hasher().add(bytes.data(), bytes.size()).hex();
-}
-
-}  // namespace
-
-void SafetensorsFile::seal() { metadata[kSeal] = seal_of(*this); }
+void SafetensorsFile::seal() { metadata[kSeal] = seal_without(*this, kSeal); }
 
 bool SafetensorsFile::is_sealed() const {
   const auto seal = metadata.find(kSeal);
-  return seal != metadata.end() && seal->second == seal_of(*this);
+  return seal != metadata.end() && seal->second == seal_without(*this, kSeal);
 }
 
 std::string SafetensorsFile::tensors_hash() const {
@@ -430,13 +445,7 @@ std::string SafetensorsFile::tensors_hash() const {
 SafetensorsFile read_safetensors(const std::string& path) {
   const std::string what = fmt::format("\"{}\"", path);
   InputFile input("read model", path);
-  SafetensorsFile file = read_from([&](std::span<std::byte> into) { input.read(into); }, input.size(), what);
-  const auto old = file.metadata.find(kOldSeal);
-  if ((file.metadata.contains(kSeal) && !file.is_sealed()) ||
-      (old != file.metadata.end() && old->second != file.tensors_hash()))
-    fail("read model", fmt::format("{}, which does not match its own seal", what), "the file as it was written",
-         "it was changed or damaged");
-  return file;
+  return read_from([&](std::span<std::byte> into) { input.read(into); }, input.size(), what);
 }
 
 void write_safetensors(const std::string& path, const SafetensorsFile& file) {

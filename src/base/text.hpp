@@ -11,8 +11,13 @@ namespace espalier {
 // A character for an error message: 'x', or its code where it cannot be printed.
 std::string shown(char letter);
 
-// Names and values out of files, for messages and reports: control characters are shown as codes, and long texts are
-// cut, so that it stays one line that a terminal can show.
+// Characters that are not seen, but change how other text is seen: controls of terminals and of the direction of
+// writing, and those without a width.
+bool is_hidden(std::uint32_t code_point);
+// Text that others have written, for a terminal: hidden characters, and bytes that are no UTF-8, are shown as codes.
+// With `lines`, ends of lines stay as they are.
+std::string printable(std::string_view text, bool lines = false);
+// The same, and long texts are cut, so that it stays one line that a terminal can show.
 std::string one_line(std::string_view text);
 
 // Takes the next line off `text`, without its end ("\n" or "\r\n").

@@ -87,7 +87,7 @@ std::unique_ptr<Objective> make_boards(RunConfig& config) {
   LatticeOptions options;
   Fields fields = fields_of(options);
   for (const Field& field : fields.list()) fields.at(field.name()).set(config.fields().at(field.name()).value());
-  return std::make_unique<LatticeObjective>(options, boards_goal(std::move(pairs), 0.3), config.seed);
+  return std::make_unique<LatticeObjective>(options, boards_goal(std::move(pairs), {0.3, 0.0}), config.seed);
 }
 
 std::string model_to_start_from(bool refined, const WorkFolder& folder);
@@ -209,7 +209,8 @@ void hash_search(Hasher& hash, const std::string& options, const ThreadPool& poo
 // At such a rate the straight-through end goes back to its best weights.
 void hash_going_back(Hasher& hash, const ThreadPool& pool) {
   const char* options =
-      "pattern --target ##./.##/#.. --epochs 60 --eval-every 2 --channels 4 --perceive 8,4,2 --update 32x2,16,8,4 "
+      "pattern --by training --target ##./.##/#.. --epochs 60 --eval-every 2 --channels 4 --perceive 8,4,2 --update "
+      "32x2,16,8,4 "
       "--steps 4 --lr 0.3 --straight-from 0.3 --start-logit 4 --gumbel-final 0 --until-solved false";
   hash_training(hash, options, pool);
   Training run(options, pool);
@@ -269,17 +270,20 @@ const std::vector<TrainedGroup>& trained_groups() {
         {"life-random-wiring", "life --epochs 50 --wiring random --lr 0.3 --start-logit 4"},
         {"checkerboard", "checkerboard --epochs 4"},
         {"checkerboard-async", "checkerboard-async --epochs 4 --height 9 --width 11 --steps 8"},
-        {"lizard-whole", "lizard --epochs 4 --straight-from 0.7"},
-        {"letter-whole", "letter --epochs 4 --seed 5"},
-        {"lizard", "lizard --epochs 12 --lr 0.3 --channels 16 --update 64x3,32,16 --steps 6"},
-        {"letter", "letter --epochs 12 --lr 0.3 --channels 12 --update 96x2,48,24,12 --steps 6"},
+        {"lizard-whole", "lizard --by training --epochs 4 --straight-from 0.7"},
+        {"letter-whole", "letter --by training --epochs 4 --seed 5"},
+        {"lizard", "lizard --by training --epochs 12 --lr 0.3 --channels 16 --update 64x3,32,16 --steps 6"},
+        {"letter", "letter --by training --epochs 12 --lr 0.3 --channels 12 --update 96x2,48,24,12 --steps 6"},
         {"pattern",
-         "pattern --epochs 30 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 3 --fire-rate 0.6"},
+         "pattern --by training --epochs 30 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 3 "
+         "--fire-rate 0.6"},
         {"pattern-seed",
-         "pattern --epochs 30 --lr 0.3 --channels 5 --kernels 3 --update 40,20,10,5 --steps 5 --seed-row 4 "
+         "pattern --by training --epochs 30 --lr 0.3 --channels 5 --kernels 3 --update 40,20,10,5 --steps 5 --seed-row "
+         "4 "
          "--seed-column 3 --boundary periodic"},
         {"pattern-pool",
-         "pattern --epochs 40 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 4 --pool 9 --pool-damage 2 "
+         "pattern --by training --epochs 40 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 4 --pool 9 "
+         "--pool-damage 2 "
          "--accumulate 2 --loss-steps 2 --start-logit 4"},
         {"rule", "rule --rule B36/S23 --epochs 50 --batch 7 --lr 0.3"},
         {"rule-table", "rule --epochs 30 --lr 0.3"},
@@ -289,7 +293,8 @@ const std::vector<TrainedGroup>& trained_groups() {
       {"search",
        "",
        {{"picture",
-         "pattern --target ##./.##/#.. --epochs 4 --eval-every 2 --channels 4 --perceive 8,4,2 --update 32x2,16,8,4 "
+         "pattern --by training --target ##./.##/#.. --epochs 4 --eval-every 2 --channels 4 --perceive 8,4,2 --update "
+         "32x2,16,8,4 "
          "--steps 4 --refine 20000"},
         {"checkerboard", "checkerboard-small --epochs 30 --lr 0.3 --refine 5000"},
         {"life", "life --epochs 20 --lr 0.3 --refine 20000"}},
@@ -340,7 +345,9 @@ const std::vector<TrainedGroup>& trained_groups() {
         {"life-walsh", "life --reference true --epochs 3 --batch 2 --parametrisation walsh --entropy-weight 0.1"},
         {"life-candidates",
          "life --reference true --epochs 3 --batch 2 --candidates 3 --entropy-weight 0.1 --gumbel 1"},
-        {"pattern", "pattern --reference true --epochs 5 --lr 0.5 --channels 4 --kernels 2 --update 12,8,4 --steps 3"},
+        {"pattern",
+         "pattern --by training --reference true --epochs 5 --lr 0.5 --channels 4 --kernels 2 --update 12,8,4 --steps "
+         "3"},
         {"table", "table --reference true --epochs 20 --impute true --target kind --hidden 5 --grow 2 --prune 30"},
         {"simplify",
          "simplify --reference true --epochs 2 --train-examples 30 --validation-examples 10 "

@@ -125,7 +125,7 @@ void hash_message_passing(Hasher& hash, Aggregation aggregation, bool layer_norm
       const AlignedVector<float> h = numbers(kNodes * 13, 1), dy = numbers(kNodes * 20, 2);
       AlignedVector<float> y(kNodes * 20), dh(kNodes * 13);
       std::array<float, 20> row;
-      MessageState state;
+      MessageTape state;
       for (int step = 0; step < 2; ++step) {
         layer.zero_grad(p, pool);
         layer.forward_batch(p, graph, h, y, state, pool);

@@ -176,7 +176,8 @@ double quick_bound(const EditProblem& p, std::vector<std::int32_t>& mapping) {
   std::vector<std::int32_t> a = p.a.labels, b = p.b.labels;
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
-  return p.multiset_cost(a, b, p.node_substitute(), p.costs.node_delete, p.costs.node_insert) +
+  const double substitute = std::min(p.costs.node_substitute, p.costs.node_insert + p.costs.node_delete);
+  return p.multiset_cost(a, b, substitute, p.costs.node_delete, p.costs.node_insert) +
          p.multiset_cost(edge_labels(p, p.a), edge_labels(p, p.b)) +
          p.multiset_cost(loop_labels(p.a), loop_labels(p.b));
 }
@@ -196,7 +197,7 @@ std::optional<double> assignment_bound(const EditProblem& p, std::size_t max_wor
   const std::size_t labels_a = total_size(out_a) + total_size(in_a), labels_b = total_size(out_b) + total_size(in_b);
   if ((m * labels_a + n * labels_b) / kFreeLabels > max_work) return std::nullopt;
   const LabelCounts none;
-  // Edges are seen from both ends, so each end carries half. A pair never costs more than both nodes left alone.
+  // Edges are seen from both ends, so each end carries half. Both nodes of a pair may be left alone: no gain, no loss.
   std::vector<double> remove(n), insert(m), gain(n * m);
   double total = 0;
   for (std::size_t i = 0; i < n; ++i)
@@ -205,14 +206,17 @@ std::optional<double> assignment_bound(const EditProblem& p, std::size_t max_wor
   for (std::size_t j = 0; j < m; ++j)
     total += insert[j] = p.costs.node_insert + p.edge_cost(0, p.b.loop[j]) +
                          0.5 * (counts_cost(p, none, out_b[j]) + counts_cost(p, none, in_b[j]));
+  const auto pair_gain = [&](std::size_t i, std::size_t j) {
+    return p.node_cost(i, j) + p.edge_cost(p.a.loop[i], p.b.loop[j]) +
+           0.5 * (counts_cost(p, out_a[i], out_b[j]) + counts_cost(p, in_a[i], in_b[j])) - remove[i] - insert[j];
+  };
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < m; ++j)
-      gain[i * m + j] = p.node_cost(i, j) + p.edge_cost(p.a.loop[i], p.b.loop[j]) +
-                        0.5 * (counts_cost(p, out_a[i], out_b[j]) + counts_cost(p, in_a[i], in_b[j])) - remove[i] -
-                        insert[j];
+    for (std::size_t j = 0; j < m; ++j) gain[i * m + j] = std::min(0.0, pair_gain(i, j));
   AssignmentSolver solver;
   if (n > 0) total += solver.solve(gain.data(), n, m, m);
   mapping = solver.column_of();
+  for (std::size_t i = 0; i < n; ++i)
+    if (pair_gain(i, static_cast<std::size_t>(mapping[i])) > 1e-9) mapping[i] = -1;
   return total;
 }
 

@@ -24,30 +24,20 @@ std::vector<GraphEdit> edits_of(const LabelledGraph& a, const LabelledGraph& b, 
   const auto text = [](const std::vector<std::string>& labels, std::int32_t i) {
     return labels[static_cast<std::size_t>(i)];
   };
-  const auto remove_node = [&](std::int32_t i) {
-    edits.push_back({EditKind::kDeleteNode, i, -1, -1, -1, text(a.labels, i), {}, costs.node_delete});
-  };
-  const auto insert_node = [&](std::int32_t j) {
-    edits.push_back({EditKind::kInsertNode, -1, -1, j, -1, {}, text(b.labels, j), costs.node_insert});
-  };
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(a.labels.size()); ++i) {
     const std::int32_t j = mapping[static_cast<std::size_t>(i)];
     if (j < 0) {
-      remove_node(i);
+      edits.push_back({EditKind::kDeleteNode, i, -1, -1, -1, text(a.labels, i), {}, costs.node_delete});
       continue;
     }
     back[static_cast<std::size_t>(j)] = i;
     if (text(a.labels, i) == text(b.labels, j)) continue;
-    if (costs.node_substitute <= costs.node_insert + costs.node_delete) {
-      edits.push_back(
-          {EditKind::kSubstituteNode, i, -1, j, -1, text(a.labels, i), text(b.labels, j), costs.node_substitute});
-    } else {
-      remove_node(i);
-      insert_node(j);
-    }
+    edits.push_back(
+        {EditKind::kSubstituteNode, i, -1, j, -1, text(a.labels, i), text(b.labels, j), costs.node_substitute});
   }
   for (std::int32_t j = 0; j < static_cast<std::int32_t>(b.labels.size()); ++j)
-    if (back[static_cast<std::size_t>(j)] < 0) insert_node(j);
+    if (back[static_cast<std::size_t>(j)] < 0)
+      edits.push_back({EditKind::kInsertNode, -1, -1, j, -1, {}, text(b.labels, j), costs.node_insert});
 
   struct Candidate {
     std::pair<std::int32_t, std::int32_t> ends;

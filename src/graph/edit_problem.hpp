@@ -31,9 +31,12 @@ struct EditProblem {
 
   EditProblem(const LabelledGraph& first, const LabelledGraph& second, const EditCosts& edit_costs);
 
-  double node_cost(std::size_t i, std::size_t j) const { return a.labels[i] == b.labels[j] ? 0 : node_substitute(); }
-  double node_substitute() const { return std::min(costs.node_substitute, costs.node_insert + costs.node_delete); }
-  // One possible edge against another; 0 is no edge.
+  // A node that is relabelled keeps its edges. To delete it and insert another may cost less for the node, but is
+  // another mapping, in which all its edges go and come, too.
+  double node_cost(std::size_t i, std::size_t j) const {
+    return a.labels[i] == b.labels[j] ? 0 : costs.node_substitute;
+  }
+  // One possible edge against another; 0 is no edge. Where both are, one may be deleted and the other inserted.
   double edge_cost(std::int32_t first, std::int32_t second) const {
     if (first == second) return 0;
     if (first == 0) return costs.edge_insert;

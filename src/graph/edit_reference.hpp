@@ -104,10 +104,11 @@ class EditSearch {
     }
     for (std::size_t x = 0; x < rows.size(); ++x)
       for (std::size_t y = 0; y < columns.size(); ++y)
-        gain[x * size + y] =
-            pair(rows[x], columns[y]) +
-            to_mapped(depth, static_cast<std::int32_t>(rows[x]), static_cast<std::int32_t>(columns[y])) +
-            0.5 * (p_.multiset_cost(out_a[x], out_b[y]) + p_.multiset_cost(in_a[x], in_b[y])) - remove[x] - insert[y];
+        gain[x * size + y] = std::min(
+            0.0, pair(rows[x], columns[y]) +
+                     to_mapped(depth, static_cast<std::int32_t>(rows[x]), static_cast<std::int32_t>(columns[y])) +
+                     0.5 * (p_.multiset_cost(out_a[x], out_b[y]) + p_.multiset_cost(in_a[x], in_b[y])) - remove[x] -
+                     insert[y]);
     return total + solver_.solve(gain.data(), size, size, size);
   }
 

@@ -56,7 +56,7 @@ class Search {
     std::size_t rows = 0, columns = 0;
     std::vector<std::uint32_t> row, column;      // their nodes
     std::vector<double> fixed;                   // [rows][m] a pair's labels and its edges to mapped nodes
-    std::vector<double> gain;                    // [rows][m] the whole pair less both nodes left alone; never above 0
+    std::vector<double> gain;                    // [rows][m] the whole pair less both nodes left alone, or 0 for that
     std::vector<char> closed;                    // [rows][m] too dear for anything better than the best known
     std::vector<char> stays;                     // [rows] too dear to delete
     std::vector<double> remove, insert;          // a node alone: its label and its edges to mapped nodes
@@ -157,10 +157,14 @@ class Search {
   void price_column(Level& level, std::size_t y) const {
     level.insert_all[y] = level.insert[y] + 0.5 * multiset_cost(none_.data(), &level.edges_column[y * width_]);
   }
+  // Above 0 where a dear substitution makes both nodes left alone the cheaper choice.
+  double pair_gain(const Level& level, std::size_t x, std::size_t y) const {
+    return level.fixed[x * m_ + y] +
+           0.5 * multiset_cost(&level.edges_row[x * width_], &level.edges_column[y * width_]) - level.remove_all[x] -
+           level.insert_all[y];
+  }
   void price_pair(Level& level, std::size_t x, std::size_t y) const {
-    level.gain[x * m_ + y] = level.fixed[x * m_ + y] +
-                             0.5 * multiset_cost(&level.edges_row[x * width_], &level.edges_column[y * width_]) -
-                             level.remove_all[x] - level.insert_all[y];
+    level.gain[x * m_ + y] = std::min(0.0, pair_gain(level, x, y));
   }
 
   // The level below `from` after the node of row x went to that of column y, or was deleted.
@@ -244,7 +248,8 @@ class Search {
     candidate_ = mapping_;
     for (std::size_t x = 0; x < level.rows; ++x) {
       const auto y = static_cast<std::size_t>(solver_.column_of()[x]);
-      candidate_[level.row[x]] = level.closed[x * m_ + y] ? -1 : static_cast<std::int32_t>(level.column[y]);
+      const bool alone = level.closed[x * m_ + y] || pair_gain(level, x, y) > kSlack;
+      candidate_[level.row[x]] = alone ? -1 : static_cast<std::int32_t>(level.column[y]);
     }
     const double cost = p_.mapping_cost(candidate_);
     if (cost < best_.upper - kSlack) {

@@ -1,6 +1,8 @@
 // LabelledGraph from GXL, and from files of either kind.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <map>
 #include <pugixml.hpp>
 
@@ -11,19 +13,28 @@
 namespace espalier {
 namespace {
 
-std::string attributes(const pugi::xml_node& node) {
+std::string label_of(const pugi::xml_node& node, GxlAttributes& attributes) {
   std::string label;
   for (const pugi::xml_node& attribute : node.children("attr")) {
-    if (!label.empty()) label += ';';
+    const std::string name = attribute.attribute("name").value();
     const pugi::xml_node value = attribute.first_child();
-    label += std::string(attribute.attribute("name").value()) + "=" + value.child_value();
+    std::string type = value.name();
+    for (char& c : type) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool use = attributes.wanted.empty() ? type != "float" && type != "double"
+                                               : std::ranges::find(attributes.wanted, name) != attributes.wanted.end();
+    (use ? attributes.used : attributes.ignored).insert(name);
+    if (!use) continue;
+    if (!label.empty()) label += ';';
+    label += name + "=" + value.child_value();
   }
   return label;
 }
 
 }  // namespace
 
-LabelledGraph graph_from_gxl(std::string_view text, const std::string& what) {
+LabelledGraph graph_from_gxl(std::string_view text, const std::string& what, GxlAttributes* attributes) {
+  GxlAttributes unasked;
+  if (!attributes) attributes = &unasked;
   pugi::xml_document document;
   const pugi::xml_parse_result result = document.load_buffer(text.data(), text.size());
   if (!result)
@@ -41,7 +52,7 @@ LabelledGraph graph_from_gxl(std::string_view text, const std::string& what) {
     if (id.empty()) fail("gxl", fmt::format("a node without id in {}", what), "<node id=\"...\">");
     if (!places.emplace(id, graph.labels.size()).second)
       fail("gxl", fmt::format("the node \"{}\" twice in {}", id, what), "every id once");
-    graph.labels.push_back(attributes(node));
+    graph.labels.push_back(label_of(node, *attributes));
   }
   for (const pugi::xml_node& edge : root.children("edge")) {
     const auto end = [&](const char* name) {
@@ -52,16 +63,16 @@ LabelledGraph graph_from_gxl(std::string_view text, const std::string& what) {
       return found->second;
     };
     const std::uint32_t from = end("from");
-    graph.edges.push_back({from, end("to"), attributes(edge)});
+    graph.edges.push_back({from, end("to"), label_of(edge, *attributes)});
   }
   graph.check();
   return graph;
 }
 
-LabelledGraph read_graph(const std::string& path) {
+LabelledGraph read_graph(const std::string& path, GxlAttributes* attributes) {
   const std::string text = read_text(path);
   if (path.ends_with(".json")) return graph_from_json(text, path);
-  if (path.ends_with(".gxl") || path.ends_with(".xml")) return graph_from_gxl(text, path);
+  if (path.ends_with(".gxl") || path.ends_with(".xml")) return graph_from_gxl(text, path, attributes);
   fail("read graph", fmt::format("\"{}\"", path), "a file that ends in .json, .gxl or .xml");
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/arrays.hpp"
+#include "base/hash.hpp"
 #include "espalier/error.hpp"
 #include "logic/gate_kernels.hpp"
 #include "logic/harden.hpp"
@@ -190,8 +191,8 @@ std::size_t GateNetwork::first_weight(const LayerPlan& plan) const {
   return 4 * static_cast<std::size_t>(gates()) + plan.wires.weight_offset;
 }
 
-void GateNetwork::forward(std::span<const float> coefficients, int lanes, std::span<const float> in,
-                          std::span<float> values, int copy) const {
+void GateNetwork::run_forward(std::span<const float> coefficients, int lanes, std::span<const float> in,
+                              std::span<float> values, int copy) const {
   std::ptrdiff_t first = first_of_copy(copy, lanes);
   check_fours(name_, "coefficients", coefficients, this->coefficients());
   check_rows(name_, "inputs", in, inputs(), lanes);
@@ -226,17 +227,17 @@ std::span<const float> GateNetwork::forward_outputs(std::span<const float> coeff
   return {from, static_cast<std::size_t>(outputs()) * lanes};
 }
 
-void GateNetwork::backward(std::span<const float> coefficients, int lanes, std::span<float> in, std::span<float> values,
-                           std::span<float> scratch, std::span<float> dc, int copy) const {
+void GateNetwork::run_backward(std::span<const float> coefficients, int lanes, std::span<float> in,
+                               std::span<float> values, std::span<float> scratch, std::span<float> dc, int copy) const {
   check_rows(name_, "inputs", in, inputs(), lanes);
   refuse_overlap(name_, in, {coefficients, values, scratch, dc});
   const std::ptrdiff_t first = backward_to_first_layer(coefficients, lanes, values, scratch, dc, copy);
   layer_backward(plans_->front(), coefficients, first, lanes, in.data(), values.data(), scratch, dc);
 }
 
-void GateNetwork::backward_adding(std::span<const float> coefficients, int lanes, std::span<const float> in,
-                                  std::span<float> values, std::span<float> scratch, std::span<float> din,
-                                  std::span<float> dc, int copy) const {
+void GateNetwork::run_backward_adding(std::span<const float> coefficients, int lanes, std::span<const float> in,
+                                      std::span<float> values, std::span<float> scratch, std::span<float> din,
+                                      std::span<float> dc, int copy) const {
   check_rows(name_, "inputs", in, inputs(), lanes);
   check_rows(name_, "gradients of inputs", din, inputs(), lanes);
   refuse_overlap(name_, din, {coefficients, in, values, scratch, dc});
@@ -271,6 +272,48 @@ std::ptrdiff_t GateNetwork::backward_to_first_layer(std::span<const float> coeff
                    values.data() + gate * lanes, scratch, dc);
   }
   return first;
+}
+
+// --- With a tape. Sizes are checked before anything is read: by the pass itself forward, and backward here.
+
+std::uint64_t GateNetwork::seal(std::span<const float> coefficients, std::span<const float> in,
+                                std::span<const float> values, int lanes) const {
+  const std::size_t kept = static_cast<std::size_t>(gates_per_copy_ - outputs()) * lanes;
+  return seal_of(values.first(kept),
+                 seal_of(in.first(static_cast<std::size_t>(inputs()) * lanes), seal_of(coefficients)));
+}
+
+void GateNetwork::check_tape(const GateTape& tape, std::span<const float> coefficients, std::span<const float> in,
+                             std::span<const float> values, int lanes, int copy) const {
+  check_rows(name_, "inputs", in, inputs(), lanes);
+  check_rows(name_, "values", values, gates_per_copy_, lanes);
+  if (tape.plans != plans_ || tape.lanes != lanes || tape.copy != copy)
+    fail(name_, "a tape of another network, copy or number of lanes, or of no forward pass",
+         "the tape that this forward pass filled");
+  if (tape.seal != seal(coefficients, in, values, lanes))
+    fail(name_, "other coefficients, inputs or values than those of the tape's forward pass",
+         "the arrays as that pass left them, but for the outputs",
+         "a backward pass turns them into gradients: a second one needs a new forward pass");
+}
+
+void GateNetwork::forward(std::span<const float> coefficients, int lanes, std::span<const float> in,
+                          std::span<float> values, GateTape& tape, int copy) const {
+  tape.plans = nullptr;
+  run_forward(coefficients, lanes, in, values, copy);
+  tape = {plans_, lanes, copy, seal(coefficients, in, values, lanes)};
+}
+
+void GateNetwork::backward(std::span<const float> coefficients, int lanes, std::span<float> in, std::span<float> values,
+                           std::span<float> scratch, std::span<float> dc, const GateTape& tape, int copy) const {
+  check_tape(tape, coefficients, in, values, lanes, copy);
+  run_backward(coefficients, lanes, in, values, scratch, dc, copy);
+}
+
+void GateNetwork::backward_adding(std::span<const float> coefficients, int lanes, std::span<const float> in,
+                                  std::span<float> values, std::span<float> scratch, std::span<float> din,
+                                  std::span<float> dc, const GateTape& tape, int copy) const {
+  check_tape(tape, coefficients, in, values, lanes, copy);
+  run_backward_adding(coefficients, lanes, in, values, scratch, din, dc, copy);
 }
 
 std::vector<Net> GateNetwork::harden(std::span<const float> logits, Netlist& netlist, std::span<const Net> inputs,

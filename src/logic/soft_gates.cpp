@@ -87,7 +87,7 @@ void SoftGates::resize(const GateNetwork& last) {
   c_.resize(order_.size() * 4 + last.coefficients() - 4 * static_cast<std::size_t>(last.gates()));
 }
 
-void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
+ForwardPass SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
   check_logits("soft gates", logits, gates(), parametrisation_, static_cast<int>(wires_.size()));
   // Those of a softmax are looked at on the way: there are sixteen of every gate, and one pass over them is enough.
   const bool softmax = parametrisation_ == Parametrisation::kGates;
@@ -96,7 +96,7 @@ void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, 
     fail("soft gates", fmt::format("a temperature of {}", choice.temperature), "a number above 0");
   if (!(choice.gumbel_scale >= 0) || !std::isfinite(choice.gumbel_scale))
     fail("soft gates", fmt::format("Gumbel noise of scale {}", choice.gumbel_scale), "0 or more");
-  inverse_temperature_ = 0;  // no choice yet
+  last_.forget();  // no choice yet
   const float inverse_temperature = 1.0f / choice.temperature;
   const float* from = logits.data();
   if (choice.gumbel_scale > 0) {
@@ -126,10 +126,21 @@ void SoftGates::choose(std::span<const float> logits, const SoftChoice& choice, 
     choose_wires(plan.wires, from + p_.size(), inverse_temperature, choice.straight, wires_.data(),
                  &c_[4 * order_.size()], pool);
   inverse_temperature_ = inverse_temperature;
+  return last_.begin();
 }
 
-void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool) const {
-  if (inverse_temperature_ == 0) fail("soft gates", "a gradient before a choice", "choose() first");
+void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool) {
+  last_.check("soft gates", "choose() returns it");
+  add_gradients(dc, dlogits, pool);
+}
+
+void SoftGates::backward(const ForwardPass& choice, std::span<const float> dc, std::span<float> dlogits,
+                         const ThreadPool& pool) {
+  last_.check("soft gates", choice);
+  add_gradients(dc, dlogits, pool);
+}
+
+void SoftGates::add_gradients(std::span<const float> dc, std::span<float> dlogits, const ThreadPool& pool) {
   check_logits("soft gates", dlogits, gates(), parametrisation_, static_cast<int>(wires_.size()));
   if (dc.size() != c_.size())
     fail("soft gates", fmt::format("{} gradients of coefficients", dc.size()), fmt::format("{}", c_.size()));
@@ -146,6 +157,7 @@ void SoftGates::backward(std::span<const float> dc, std::span<float> dlogits, co
   for (const LayerPlan& plan : *plans_)
     choose_wires_backward(plan.wires, wires_.data(), dc.data() + 4 * order_.size(), inverse_temperature_,
                           dlogits.data() + p_.size(), pool);
+  last_.went_back();
 }
 
 void add_gumbel_noise(std::span<const float> logits, const SoftChoice& choice, AlignedVector<float>& noisy,

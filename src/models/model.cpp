@@ -22,7 +22,7 @@ std::string format_name(int format) { return fmt::format("espalier model {}", fo
 // What the keys of a model itself begin with; all others are notes.
 bool is_note(const std::string& key) {
   return key == "config" || key == "step" || key == "epoch" || key == "score" || key == "loss" || key == "solved" ||
-         key.starts_with("refined");
+         key == "provenance" || key.starts_with("verdict.") || key.starts_with("refined");
 }
 
 // Files of format 1 name no kind but that of automata; what they hold beside the weights tells.
@@ -34,6 +34,19 @@ std::string kind_of(const SafetensorsFile& file) {
 }
 
 }  // namespace
+
+void add_verdict(ModelNotes& notes, const Verdict& verdict) {
+  if (!verdict.judged()) return;
+  notes["solved"] = verdict.solved ? "true" : "false";
+  notes["verdict.score"] = fmt::format("{}", verdict.score);
+  notes["verdict.data"] = verdict.data;
+  notes["verdict.text"] = verdict.text;
+}
+
+Provenance provenance_of(const ModelNotes& notes) {
+  const auto told = notes.find("provenance");
+  return told == notes.end() ? Provenance() : parse_provenance(told->second);
+}
 
 SafetensorsFile model_file(const Model& model, const ModelNotes& notes) {
   SafetensorsFile file;

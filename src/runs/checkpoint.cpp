@@ -11,13 +11,14 @@
 #include "base/json.hpp"
 #include "espalier/error.hpp"
 #include "espalier/model.hpp"
+#include "espalier/ranks.hpp"
 
 namespace espalier {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kFormat = "espalier checkpoint 2";
+constexpr const char* kFormat = "espalier checkpoint 3";
 constexpr const char *kState = "state/", *kBestState = "best_state/";  // before the names of the objective's tensors
 constexpr const char* kRefined = "refined/";                           // and of the refined model's
 
@@ -42,11 +43,11 @@ std::uint64_t count_from(const Json& state, const char* key) {
 Json to_json(const Evaluation& e) {
   Json extra = Json::array();
   for (const auto& [name, value] : e.extra) extra.push_back({name, number(value)});
-  return {{"score", number(e.score)}, {"solved", e.solved}, {"loss", number(e.loss)}, {"extra", extra}};
+  return {{"score", number(e.score)}, {"passed", e.passed}, {"loss", number(e.loss)}, {"extra", extra}};
 }
 
 Evaluation evaluation_from(const Json& j) {
-  Evaluation e{number_from(j.at("score")), j.at("solved").get<bool>(), number_from(j.at("loss")), {}};
+  Evaluation e{number_from(j.at("score")), j.at("passed").get<bool>(), number_from(j.at("loss")), {}};
   for (const Json& pair : j.at("extra")) e.extra.emplace_back(pair.at(0).get<std::string>(), number_from(pair.at(1)));
   return e;
 }
@@ -105,6 +106,13 @@ InputHashes hash_inputs(const std::vector<std::string>& files) {
   return hashes;
 }
 
+void check_same_inputs(const std::vector<std::string>& files, Ranks* ranks) {
+  if (!ranks) return;
+  std::string hashes;
+  for (const auto& [file, hash] : hash_inputs(files)) hashes += hash + " ";
+  ranks->check_same("input files", hashes);
+}
+
 SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes,
                                 const std::optional<RefinedModel>& refined) {
   SafetensorsFile file;
@@ -121,6 +129,7 @@ SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes,
   const Json state = {{"step", s.step},
                       {"optimizer_steps", trainer.optimizer().steps()},
                       {"loss", number(s.loss)},
+                      {"first", to_json(s.first)},
                       {"last", to_json(s.last)},
                       {"best", to_json(s.best)},
                       {"best_step", s.best_step},
@@ -131,9 +140,14 @@ SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes,
                       {"searched_step", s.searched_step},
                       {"seconds", number(s.seconds)},
                       {"refined", refined ? to_json(refined->evaluation) : Json()},
+                      {"metrics", {{"lines", notes.metrics.lines}, {"hash", notes.metrics.hash}}},
+                      {"other_bits", notes.other_bits},
                       {"finished", notes.finished}};
+  Json traits = Json::object();
+  for (const Trait& trait : notes.traits) traits[trait.what] = trait.value;
   file.metadata["format"] = kFormat;
   file.metadata["state"] = state.dump();
+  file.metadata["traits"] = traits.dump();
   file.metadata["config_hash"] = notes.config_hash;
   file.metadata["inputs"] = Json(notes.inputs).dump(-1, ' ', false, Json::error_handler_t::replace);
   file.seal();
@@ -150,21 +164,28 @@ Restored restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const
     s.step = count_from(state, "step");
     const std::uint64_t optimizer_steps = count_from(state, "optimizer_steps");
     s.loss = number_from(state.at("loss"));
+    s.first = evaluation_from(state.at("first"));
     s.last = evaluation_from(state.at("last"));
     s.best = evaluation_from(state.at("best"));
     s.best_step = count_from(state, "best_step");
     s.evaluations_since_best = count_from(state, "evaluations_since_best");
     s.evaluated = state.at("evaluated");
     s.evaluated_step = count_from(state, "evaluated_step");
-    if (state.contains("returns")) s.returns = count_from(state, "returns");  // not in older ones
-    if (state.contains("searched_step")) s.searched_step = count_from(state, "searched_step");
+    s.returns = count_from(state, "returns");
+    s.searched_step = count_from(state, "searched_step");
     s.seconds = number_from(state.at("seconds"));
     Restored restored;
     restored.finished = state.at("finished");
-    restored.tells_refined = state.contains("refined");
-    if (restored.tells_refined && !state["refined"].is_null()) {
+    if (!state.at("refined").is_null()) {
       restored.refined = {evaluation_from(state["refined"]), state_from(file, kRefined)};
       load_model(restored.refined->file, "the refined model of a checkpoint");  // can be used
+    }
+    if (state.contains("metrics"))
+      restored.metrics = {count_from(state["metrics"], "lines"), state["metrics"].at("hash").get<std::string>()};
+    if (state.contains("other_bits")) restored.other_bits = state["other_bits"].get<std::string>();
+    if (file.metadata.contains("traits")) {
+      const Json traits = parse_json(file.meta("traits"), "the traits of a checkpoint");
+      for (const auto& [what, value] : traits.items()) restored.traits.push_back({what, value.get<std::string>()});
     }
     if (s.best_step > s.step || s.evaluated_step > s.step || s.searched_step > s.step || optimizer_steps != s.step ||
         !(s.seconds >= 0))

@@ -6,24 +6,33 @@
 #include <utility>
 #include <vector>
 
+#include "base/bit_traits.hpp"
 #include "espalier/safetensors.hpp"
 #include "espalier/trainer.hpp"
+#include "runs/metrics_file.hpp"
 
 namespace espalier {
+
+class Ranks;
 
 // Files that a run reads, and their hashes.
 using InputHashes = std::vector<std::pair<std::string, std::string>>;
 InputHashes hash_inputs(const std::vector<std::string>& files);
+// An Error when ranks (null: there are none) have other files.
+void check_same_inputs(const std::vector<std::string>& files, Ranks* ranks);
 
 struct CheckpointNotes {
   bool finished = false;    // a run with nothing left to do
   std::string config_hash;  // of the run's settings
   // The files its data come from, and a hash of each.
   InputHashes inputs = {};
+  MetricsSeal metrics = {};        // of the lines that belong to it
+  std::vector<Trait> traits = {};  // of the process that made it
+  std::string other_bits = {};     // why its bits may not be those of an undisturbed run; empty: they are
 };
 
-// What a search over circuits has found: the file of its model. It is part of the session, as later searches go on from
-// it.
+// What was found without gradients, by construction or by a search over circuits: the file of its model, with its
+// provenance. It is part of the session, as later searches go on from it.
 struct RefinedModel {
   Evaluation evaluation;
   SafetensorsFile file;
@@ -36,7 +45,9 @@ SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes,
 struct Restored {
   bool finished = false;
   std::optional<RefinedModel> refined;
-  bool tells_refined = true;  // whether there is one; older versions kept it in the folder's model alone
+  std::optional<MetricsSeal> metrics = {};  // these three not from older versions
+  std::vector<Trait> traits = {};
+  std::string other_bits = {};
 };
 
 // Puts everything back, or throws an Error and changes nothing: when the file is damaged, of another model, made with

@@ -18,10 +18,20 @@ constexpr const char* kHead = "round,steps,seed,score,validation_loss,goes_on";
 bool wins(const SeedReport& a, const SeedReport& b) {
   if (!a.error != !b.error) return !a.error;
   if (a.started != b.started) return a.started;
-  if (a.solved != b.solved) return a.solved;
-  if (a.solved) return a.seed < b.seed;
-  if (a.score != b.score) return a.score > b.score;
+  if (a.passed != b.passed) return a.passed;
+  if (a.passed) return a.seed < b.seed;
+  if (a.validation_score != b.validation_score) return a.validation_score > b.validation_score;
   return a.validation_loss != b.validation_loss ? a.validation_loss < b.validation_loss : a.seed < b.seed;
+}
+
+std::string seeds_table(const std::vector<SeedReport>& seeds) {
+  std::string text = "seed,steps,validation_score,validation_loss,score,solved,outcome,model_hash\n";
+  for (const SeedReport& r : seeds)
+    text += r.started ? fmt::format("{},{},{},{},{},{},{},{}\n", r.seed, r.steps, r.validation_score, r.validation_loss,
+                                    r.verdict.judged() ? fmt::format("{}", r.verdict.score) : "", r.solved ? 1 : 0,
+                                    r.outcome, r.model_hash)
+                      : fmt::format("{},,,,,,{},\n", r.seed, r.outcome);
+  return text;
 }
 
 Halving::Halving(std::uint64_t first, std::uint64_t steps, std::size_t seeds)
@@ -36,7 +46,7 @@ void Halving::decide(const std::vector<SeedReport>& rows) {
   order.resize((order.size() + 1) / 2);
   std::ranges::sort(order);
   for (const std::size_t i : alive_)
-    table_ += fmt::format("{},{},{},{},{},{}\n", round_, round_steps_, rows[i].seed, rows[i].score,
+    table_ += fmt::format("{},{},{},{},{},{}\n", round_, round_steps_, rows[i].seed, rows[i].validation_score,
                           rows[i].validation_loss, std::ranges::binary_search(order, i) ? 1 : 0);
   keep(std::move(order));
 }

@@ -13,6 +13,8 @@ namespace espalier {
 
 // Whether `a` is the better one of two seeds that have ended; a strict order.
 bool wins(const SeedReport& a, const SeedReport& b);
+// seeds.csv: how every seed of a run ended.
+std::string seeds_table(const std::vector<SeedReport>& seeds);
 
 class Halving {
  public:

@@ -30,7 +30,7 @@ constexpr double kReportSeconds = 0.05;      // between two steps of a seed that
 constexpr const char* kBeaten = "beaten";    // stopped because a lower seed has solved the task
 constexpr const char* kDropped = "dropped";  // by halving
 constexpr const char* kWaiting = "waiting";
-constexpr const char* kHalvingFile = "halving.csv";
+constexpr const char* kUnconfirmed = "unconfirmed";  // the validation was passed, and the verdict is another
 
 // The config of one of several seeds, as if it were trained alone.
 RunConfig seed_config(const RunConfig& config, std::uint64_t seed) {
@@ -77,6 +77,7 @@ struct Run::State {
 
   void emit(const RunEvent& event) {
     const std::lock_guard lock(mutex);
+    if (event.kind == RunEvent::Kind::kCheckpoint && folder) folder->drop_replaced();
     for (const RunListener& listener : listeners) listener(event);
   }
   // One that trains here: also told to rank 0, not every step.
@@ -104,8 +105,9 @@ struct Run::State {
       return client->open(own.seed - config.seed, RunFolder::seed_folder(options.folder, own.seed), own.text());
     if (!folder) return nullptr;
     if (!several() && own.seed == config.seed) return std::make_unique<RunFolder>(*folder);
+    folder->check_place();
     const std::string path = RunFolder::seed_folder(folder->path(), own.seed);
-    if (!RunFolder::holds_run(path)) return std::make_unique<RunFolder>(RunFolder::create(path, own.text(), true));
+    if (!RunFolder::holds_run(path)) return std::make_unique<RunFolder>(RunFolder::create(path, own.text(), false));
     RunFolder old = RunFolder::open(path);
     if (old.config() != own.text()) {
       RunConfig before = RunConfig::parse(old.config(), old.file("config.json"), all_tasks());
@@ -139,13 +141,13 @@ struct Run::State {
           emit_own(index,
                    {.kind = RunEvent::Kind::kStep, .seed = row.seed, .trainer = &trainer, .state = &trainer.state()},
                    told_at);
-        if (trainer.state().best.solved && several()) note_solved(row.seed);
+        if (trainer.state().best.passed && several()) note_solved(row.seed);
         return !done();
       };
       // One that came to its end in an earlier session takes no step, and tells again how it ended.
       Outcome outcome = done() && !session.finished() ? Outcome::kInterrupted : session.run(control, go_on);
-      // Solved in the very step after which a lower seed's success would have stopped it.
-      if (outcome == Outcome::kInterrupted && several() && session.solved()) outcome = Outcome::kSolved;
+      // Passed in the very step after which a lower seed's success would have stopped it.
+      if (outcome == Outcome::kInterrupted && several() && session.passed()) outcome = Outcome::kSolved;
       const bool ended = outcome != Outcome::kInterrupted;
       const bool beaten = !ended && several() && row.seed > lowest_solved;
       const bool waits = !ended && halved(session) && !control.stopped();
@@ -167,7 +169,7 @@ struct Run::State {
   // Whether a seed has come to the end of a round that is not the last.
   bool halved(const Session& session) const {
     return config.halving && session.trainer().state().step >= round_end && round_end < config.train.steps &&
-           !session.solved();
+           !session.passed();
   }
 
   const Bytes* left_by(std::size_t index) {
@@ -194,15 +196,17 @@ struct Run::State {
   void finish(std::size_t index, const Session& session, const std::string& outcome, bool ended, ThreadPool& pool) {
     SeedReport& row = report.seeds[index];
     std::unique_ptr<Model> best;
-    if (session.trainer().state().evaluated) best = session.best_model().model;
+    if (session.evaluated()) best = session.best_model().model;
     if (auto* lattice = dynamic_cast<LatticeModel*>(best.get())) lattice->set_task(config.task);
     Facts facts;
     if (best && ended) facts = session.trainer().objective().report(*best, pool);
     const std::lock_guard lock(mutex);
     session.fill(row);
-    if (row.solved && several()) note_solved(row.seed);
-    row.outcome = outcome;
-    row.weights_hash = session.trainer().objective().parameters().hash();
+    if (row.passed && several()) note_solved(row.seed);
+    row.outcome = outcome == outcome_name(Outcome::kSolved) && !row.solved ? kUnconfirmed : outcome;
+    const std::string weights = session.trainer().objective().parameters().hash();
+    row.model_hash = best ? best->hash() : weights;
+    row.weights_hash = best && best->hash() != best->parameters().hash() ? "" : weights;
     row.facts = std::move(facts);
     keep(index, std::move(best));
   }
@@ -226,7 +230,7 @@ struct Run::State {
       if (stopped()) return;
       train_seed(i, pool);
       const SeedReport& row = report.seeds[i];
-      if (!restarts() || row.solved || row.error || work_done >= config.budget || stopped()) return;
+      if (!restarts() || row.passed || row.error || work_done >= config.budget || stopped()) return;
       SeedReport next;
       next.seed = attempt_seed(config.seed, i + 1);
       const std::lock_guard lock(mutex);
@@ -281,7 +285,7 @@ struct Run::State {
   // end, where nobody has gone beyond it.
   void work_by_halves(ThreadPool& pool) {
     Halving halving(config.halving, config.train.steps, report.seeds.size());
-    const std::string file = folder ? folder->file(kHalvingFile) : "";
+    const std::string file = folder ? folder->file(kHalving) : "";
     const auto train = [&](const std::vector<std::size_t>& seeds, std::uint64_t until) {
       turn = seeds;
       round_end = until;
@@ -301,7 +305,7 @@ struct Run::State {
       if (control.stopped() || lowest_solved < std::numeric_limits<std::uint64_t>::max()) break;
       if (!more) break;
       halving.decide(report.seeds);
-      if (folder) write_atomically(file, std::string_view(halving.table()));
+      if (folder) folder->write(kHalving, std::as_bytes(std::span(halving.table())));
       for (const std::size_t i : turn)
         if (!std::ranges::binary_search(halving.alive(), i)) left_there.erase(i);
     }
@@ -349,12 +353,8 @@ struct Run::State {
   }
 
   void write_table() const {
-    std::string text = "seed,steps,score,validation_loss,solved,outcome,weights_hash\n";
-    for (const SeedReport& r : report.seeds)
-      text += r.started ? fmt::format("{},{},{},{},{},{},{}\n", r.seed, r.steps, r.score, r.validation_loss,
-                                      r.solved ? 1 : 0, r.outcome, r.weights_hash)
-                        : fmt::format("{},,,,,{},\n", r.seed, r.outcome);
-    write_atomically(folder->file("seeds.csv"), std::string_view(text));
+    const std::string text = seeds_table(report.seeds);
+    folder->write(kSeeds, std::as_bytes(std::span(text)));
   }
 };
 
@@ -386,8 +386,11 @@ Run Run::create(RunConfig config, const RunOptions& options) {
   for (Field& field : fields.list()) field.set(field.value());
   auto state = std::make_unique<State>(std::move(config), options);
   state->first = state->config.settle();  // what is impossible fails here, before there is a folder
-  if (!options.folder.empty() && state->writes())
+  check_same_inputs(state->config.options().input_files(), options.ranks);
+  if (!options.folder.empty() && state->writes()) {
+    refuse_folder_of_inputs(options.folder, state->config.options().input_files());
     state->folder = RunFolder::create(options.folder, state->config.text(), options.force);
+  }
   return Run(std::move(state));
 }
 
@@ -396,6 +399,7 @@ Run Run::resume(const std::string& folder, const RunOptions& options, std::uint6
   if (options.ranks && !options.ranks->first()) {  // told by rank 0 below
     auto state = std::make_unique<State>(
         RunConfig::parse(options.ranks->broadcast(std::string()), "the configuration of rank 0", all_tasks()), options);
+    check_same_inputs(state->config.options().input_files(), options.ranks);
     state->options.folder = folder;
     return Run(std::move(state));
   }
@@ -415,8 +419,9 @@ Run Run::resume(const std::string& folder, const RunOptions& options, std::uint6
     config.budget = budget;
   }
   check_options(options, &config);
-  if (train_steps || budget) opened.replace_config(config.text());
+  if (train_steps || budget || !is_run_config(opened.config())) opened.replace_config(config.text());
   if (options.ranks) options.ranks->broadcast(config.text());
+  check_same_inputs(config.options().input_files(), options.ranks);
   auto state = std::make_unique<State>(std::move(config), options);
   state->options.folder = folder;
   state->folder = std::move(opened);
@@ -448,11 +453,7 @@ RunReport Run::train(ThreadPool& pool) {
   s.turn.resize(s.report.seeds.size());
   std::iota(s.turn.begin(), s.turn.end(), std::size_t{0});
   s.left_there.clear();
-  if (s.options.ranks) {
-    std::string inputs;
-    for (const auto& [file, hash] : hash_inputs(s.config.options().input_files())) inputs += hash + " ";
-    s.options.ranks->check_same("input files", inputs);
-  }
+  if (s.folder && !s.folder->remark().empty()) s.emit({.kind = RunEvent::Kind::kMessage, .text = s.folder->remark()});
   if (s.options.ranks && !s.several()) {
     pool.join(s.options.ranks);
     s.work_alone(pool);
@@ -482,8 +483,9 @@ RunReport Run::train(ThreadPool& pool) {
     const std::string best = RunFolder::seed_folder(s.folder->path(), report.best().seed) + "/model.safetensors";
     // One that was stopped may have none yet.
     if ((s.several() || report.winner > 0) && (!report.interrupted || file_exists(best)))
-      write_atomically(s.folder->model(), read_bytes(best));
+      s.folder->write(RunFolder::kModel, read_bytes(best));
   }
+  if (s.folder) s.folder->check_place();
   return report;
 }
 

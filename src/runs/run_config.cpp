@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "espalier/error.hpp"
 #include "espalier/run.hpp"
+#include "runs/own_files.hpp"
 #include "tasks/registry.hpp"
 
 namespace espalier {
@@ -74,7 +75,7 @@ std::unique_ptr<Objective> RunConfig::settle() {
 
 std::string RunConfig::text() const {
   RunConfig copy = *this;  // fields point into an object that can be changed
-  Json config = {{"task", task}};
+  Json config = {{"task", task}, {kRunMark.first, kRunMark.second}};
   const Fields fields = copy.fields();
   for (const Field& field : fields.list())
     std::visit([&](const auto& value) { config[field.name()] = value; }, field.value());
@@ -92,7 +93,11 @@ RunConfig RunConfig::parse(std::string_view text, const std::string& what, std::
   RunConfig result(find_task(config["task"].get<std::string>(), tasks, " in " + what));
   Fields fields = result.fields();
   for (const auto& [key, value] : config.items())
-    if (key != "task") fields.at(key).set(value_from(key, value));
+    if (key == kRunMark.first && value != kRunMark.second)
+      fail("config", fmt::format("{} of a run {}", what, shown_json(value)), fmt::format("\"{}\"", kRunMark.second),
+           "another version has written it");
+    else if (key != "task" && key != kRunMark.first)
+      fields.at(key).set(value_from(key, value));
   return result;
 }
 

@@ -1,291 +1,241 @@
 #include "runs/run_folder.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <mutex>
 
 #include "base/file_lock.hpp"
 #include "base/files.hpp"
 #include "espalier/error.hpp"
+#include "espalier/run.hpp"
 
 namespace espalier {
 namespace {
 
-namespace fs = std::filesystem;
-constexpr const char* kConfig = "config.json";
-constexpr const char* kNextConfig = "config-next.json";  // of a run that is about to replace the one that is there
-constexpr const char* kMetrics = "metrics.csv";
-constexpr const char* kCheckpoint = "checkpoint.safetensors";
-constexpr const char* kPrevious = "checkpoint-previous.safetensors";
-constexpr const char* kNext = "checkpoint-next.safetensors";  // while it is being written
-constexpr const char* kLock = "lock";
-constexpr const char* kSeeds = "seeds.csv";
-// All that a run writes but its config and its lock.
-constexpr const char* kMade[] = {kCheckpoint, kPrevious,    kNext,  RunFolder::kModel, kMetrics, "loss.svg",
-                                 "gates.svg", "growth.gif", kSeeds, "halving.csv"};
+constexpr const char* kDoing = "training in";
+constexpr std::size_t kShownFiles = 5;
 
-void remove_file(const std::string& path) {
-  std::error_code error;
-  fs::remove(path, error);
-  if (error) fail_errno("remove file", path, error.value());
+std::string config_in(const Folder& folder) {
+  InputFile file = folder.open(kConfig);
+  if (file.size() > 1 << 24) fail("resume", fmt::format("{}/{}", folder.path(), kConfig), "one of at most 16 MB");
+  std::string text(file.size(), 0);
+  file.read(std::as_writable_bytes(std::span(text)));
+  return text;
 }
-
-void move_file(const std::string& from, const std::string& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  if (error) fail_errno("write file", to, error.value());
-}
-
-void remove_made(const std::string& path) {
-  for (const char* name : kMade) remove_file(path + "/" + name);
-}
-
-// Seeds of an older run in the same folder.
-std::vector<std::string> seeds_in(const std::string& path) {
-  std::vector<std::string> seeds;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    std::string inner = entry.path().string();
-    if (entry.path().filename().string().starts_with("seed-") && is_folder(inner) && RunFolder::holds_run(inner))
-      seeds.push_back(std::move(inner));
-  }
-  return seeds;
-}
-
-std::shared_ptr<FileLock> lock_folder(const std::string& path) {
-  return std::make_shared<FileLock>(path + "/" + kLock, path, "training in");
-}
-
-// One of them may be resumed by itself.
-std::vector<std::shared_ptr<FileLock>> lock_seeds(const std::string& path) {
-  std::vector<std::shared_ptr<FileLock>> locks;
-  for (const std::string& seed : seeds_in(path)) locks.push_back(lock_folder(seed));
-  return locks;
-}
-
-// What is not ours stays, and its folder with it.
-void remove_seeds(const std::string& path) {
-  for (const std::string& inner : seeds_in(path)) {
-    remove_made(inner);
-    remove_file(inner + "/" + kNextConfig);
-    remove_file(inner + "/" + kConfig);  // last: as long as it is there, the folder is known as a run
-    remove_file(inner + "/" + kLock);
-    std::error_code not_empty;
-    fs::remove(inner, not_empty);
-  }
-}
-
-// What is to replace a run is written down first, so that a disk that is full loses nothing; from then on the folder
-// belongs to the new run, and whoever opens it next does what a kill left undone.
-void finish_replacing(const std::string& path) {
-  const std::string config = read_text(path + "/" + kNextConfig, 1 << 24);
-  remove_made(path);
-  remove_seeds(path);
-  write_atomically(path + "/" + kConfig, std::string_view(config));
-  remove_file(path + "/" + kNextConfig);
-}
-
-bool is_being_replaced(const std::string& path) { return file_exists(path + "/" + kNextConfig); }
 
 // What a kill between the two moves of a new checkpoint left undone.
-void finish_moving(const std::string& path) {
-  const std::string now = path + "/" + kCheckpoint, next = path + "/" + kNext;
-  if (!file_exists(now) && file_exists(next)) move_file(next, now);
+void finish_moving(const Folder& folder) {
+  if (!folder.has(kCheckpoint) && folder.has(kNext)) folder.move(kNext, folder, kCheckpoint);
+}
+
+std::string some_of(std::vector<std::string> names) {
+  const std::size_t more = names.size() > kShownFiles ? names.size() - kShownFiles : 0;
+  names.resize(names.size() - more);
+  return fmt::format("{}{}", fmt::join(names, ", "), more ? fmt::format(" and {} more", more) : "");
 }
 
 }  // namespace
 
-RunFolder::RunFolder(std::string path, std::string config, std::shared_ptr<FileLock> lock)
-    : path_(std::move(path)), config_(std::move(config)), lock_(std::move(lock)) {}
+// The folder that is owned, and what has become of it.
+struct RunFolder::Held {
+  explicit Held(const std::string& where) : path(where), folder(std::make_unique<Folder>(where)) { own(); }
+  ~Held() {
+    if (!gives_back) return;
+    try {
+      finish_replacing(*folder, true);  // a checkpoint that nobody was told of counts as well
+    } catch (const Error&) {            // whoever opens it next does so
+    }
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
 
-bool RunFolder::holds_run(const std::string& path) {
-  return file_exists(path + "/" + kConfig) || is_being_replaced(path);
+  void own() {
+    lock.reset();
+    lock = std::make_unique<FileLock>(*folder, kLock, path, kDoing);
+    if (!folder->try_own())
+      fail("lock", fmt::format("{}, which a process is {} whose lock was deleted", path, kDoing),
+           "a place that nobody else uses", "wait for it, stop it, or choose another place");
+  }
+
+  // Before every write. Where nobody else can be in the folder, it takes what is written, and all of the run is there;
+  // otherwise the run goes on in a new one beside it.
+  void look() {
+    const std::lock_guard alone(mutex);
+    if (!trouble.empty()) return;
+    if (folder->is_removed())
+      save_beside("was removed");
+    else if (!lock->still_there() && folder->has(kLock))
+      save_beside("was taken over by another process, after its lock had been deleted,");
+    else if (!lock->still_there())
+      trouble = fmt::format("{}, whose lock was deleted while it was trained in", path);
+    else if (!folder->is_at(path))
+      trouble = fmt::format("{}, which was moved to {} while it was trained in", path, folder->whereabouts());
+  }
+
+  void save_beside(const char* what) {
+    const std::string beside = fmt::format("{}-saved-{}", path, ::getpid());
+    make_folder(beside);
+    auto next = std::make_unique<Folder>(beside);
+    next->write(kConfig, std::string_view(config));
+    if (folder->is_file(kMetrics)) next->write(kMetrics, folder->read(kMetrics));
+    trouble = fmt::format("{}, which {} while it was trained in; the run is saved in {}", path, what, beside);
+    gives_back = false;  // nothing of what is there now is ours
+    lock.reset();
+    folder = std::move(next);
+    lock = std::make_unique<FileLock>(*folder, kLock, beside, kDoing);
+  }
+
+  std::mutex mutex;  // seeds look at the folder of all of them
+  std::string path, config, trouble;
+  std::unique_ptr<Folder> folder;
+  std::unique_ptr<FileLock> lock;
+  bool gives_back = false;  // the run that this one replaces
+};
+
+RunFolder::RunFolder(std::string path, std::string config) : path_(std::move(path)), config_(std::move(config)) {}
+
+RunFolder::RunFolder(std::string path, std::shared_ptr<Held> held) : path_(std::move(path)), held_(std::move(held)) {}
+
+const Folder& RunFolder::folder() const { return *held_->folder; }
+
+const Folder& RunFolder::place() const {
+  held_->look();
+  return *held_->folder;
 }
+
+bool RunFolder::owns(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::weakly_canonical(path, error);
+  return !error && holds_run(file.parent_path().string()) && is_own_name(file.filename().string());
+}
+
+bool RunFolder::holds_run(const std::string& path) { return is_folder(path) && espalier::holds_run(Folder(path)); }
 
 std::string RunFolder::seed_folder(const std::string& path, std::uint64_t seed) {
   return fmt::format("{}/seed-{}", path, seed);
 }
 
 RunFolder RunFolder::create(const std::string& path, const std::string& config, bool force) {
-  // Who is training here is told of first: its files may have been made this very moment.
-  const auto refuse = [&](const char* what, const char* expected, const char* hint) {
-    if (file_exists(path + "/" + kLock)) lock_folder(path);
-    fail("run folder", fmt::format("{}, which {}", path, what), expected, hint);
-  };
-  const auto refuse_run = [&] {
-    if (holds_run(path) && !force)
-      refuse("holds a run", "a new folder",
-             "resume that run, replace it with the option \"force\", or choose another folder");
-  };
-  refuse_run();
   make_folder(path);
-  remove_stale_temporaries(path);
-  if (!holds_run(path) && !force)
-    for (const auto& entry : fs::directory_iterator(path))
-      if (entry.path().filename() != kLock)
-        refuse("holds other files", "a new or an empty folder",
-               "choose another folder, or use this one with the option \"force\"");
-  RunFolder run(path, config, lock_folder(path));
-  refuse_run();
-  if (force) {
-    const auto seeds = lock_seeds(path);
-    write_atomically(run.file(kNextConfig), std::string_view(config));
-    finish_replacing(path);
-  } else {
-    write_atomically(run.file(kConfig), std::string_view(config));
+  const auto look = [&](const Folder& folder) {
+    // Who is training here is told of first: its files may have been made this very moment.
+    const auto refuse = [&](const std::string& what, const char* expected, const char* hint) {
+      if (folder.has(kLock)) const FileLock owner(folder, kLock, path, kDoing);
+      fail("run folder", fmt::format("{}, which holds {}", path, what), expected, hint);
+    };
+    const std::vector<std::string> foreign = foreign_files(folder);
+    const bool run = espalier::holds_run(folder);
+    if (run && !force && foreign.empty())
+      refuse("a run", "a new folder",
+             "resume that run, replace it with the option \"force\", or choose another folder");
+    if (run && !foreign.empty())
+      refuse(fmt::format("a run and other files: {}", some_of(foreign)), "a new folder",
+             force ? "move them away, or choose another folder" : "resume that run, or choose another folder");
+    std::vector<std::string> others;
+    for (const std::string& name : folder.names())
+      if (name != kLock) others.push_back(name);
+    if (!run && !others.empty())
+      refuse(fmt::format("other files: {}", some_of(others)), "a new or an empty folder", "choose another folder");
+    return run;
+  };
+  {
+    const Folder folder(path);
+    folder.remove_stale_temporaries();
+    look(folder);
   }
+  RunFolder run(path, std::make_shared<Held>(path));
+  run.config_ = run.held_->config = config;
+  const Folder& folder = run.folder();
+  if (look(folder)) {
+    finish_replacing(folder, true);
+    std::vector<std::unique_ptr<Held>> seeds;  // one of them may be resumed by itself
+    for (const std::string& seed : seeds_in(folder)) seeds.push_back(std::make_unique<Held>(run.file(seed)));
+    run.held_->gives_back = true;
+    move_run_aside(folder);
+  }
+  folder.write(kConfig, std::string_view(config));
   return run;
 }
 
 RunFolder RunFolder::open(const std::string& path) {
   if (!is_folder(path)) fail("resume", path, "the folder of a run");
-  if (!holds_run(path)) fail("resume", fmt::format("{}, which has no config.json", path), "the folder of a run");
-  auto held = lock_folder(path);
-  remove_stale_temporaries(path);  // what a kill in the middle of a write left behind
-  if (is_being_replaced(path)) {
-    const auto seeds = lock_seeds(path);
-    finish_replacing(path);
+  {
+    const Folder folder(path);
+    if (!folder.has(kConfig) && !espalier::holds_run(folder))
+      fail("resume", fmt::format("{}, which has no config.json", path), "the folder of a run");
+    if (!espalier::holds_run(folder))  // nothing is written before this has been read
+      RunConfig::parse(config_in(folder), path + "/" + kConfig, all_tasks());
   }
-  finish_moving(path);
-  return RunFolder(path, read_text(path + "/" + kConfig, 1 << 24), std::move(held));
+  RunFolder run(path, std::make_shared<Held>(path));
+  const Folder& folder = run.folder();
+  folder.remove_stale_temporaries();  // what a kill in the middle of a write left behind
+  run.remark_ = finish_replacing(folder, false);
+  finish_moving(folder);
+  run.config_ = run.held_->config = config_in(folder);
+  return run;
 }
 
 void RunFolder::replace_config(const std::string& config) {
-  write_atomically(file(kConfig), std::string_view(config));
-  config_ = config;
+  held_->config = config_ = config;
+  place().write(kConfig, std::string_view(config));
 }
 
-void RunFolder::append_metrics(const TrainState& state) const {
-  std::string text;
-  std::error_code missing;
-  if (const auto size = fs::file_size(file(kMetrics), missing); missing || size == 0) {
-    text = "step,seconds,loss,score,validation_loss,solved";
-    for (const auto& [name, value] : state.last.extra) text += "," + name;
-    text += "\n";
+void RunFolder::drop_replaced() const {
+  held_->gives_back = false;
+  try {
+    remove_replaced_run(folder());
+  } catch (const Error&) {  // whoever opens it next does so
   }
-  text += fmt::format("{},{:.3f},{},{},{},{}", state.step, state.seconds, state.loss, state.last.score, state.last.loss,
-                      state.last.solved ? 1 : 0);
-  for (const auto& [name, value] : state.last.extra) text += fmt::format(",{}", value);
-  append_text(file(kMetrics), text + "\n");
 }
 
-// Lines are in ascending order of steps: looks from the end for the last whole line to keep, and cuts the file there.
-// So a long file costs no more than a short one.
-void RunFolder::trim_metrics(std::uint64_t step) const {
-  const std::string path = file(kMetrics);
-  const FileDescriptor csv(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  if (!csv.open()) {
-    if (errno == ENOENT) return;
-    if (errno == ELOOP)
-      fail("resume", path + ", which is a link", "a plain file", "resuming cuts lines off it: move the file here");
-    fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be written");
-  }
-  struct stat info = {};
-  if (::fstat(csv.get(), &info) != 0 || !S_ISREG(info.st_mode)) fail("resume", path, "a plain file");
-  constexpr off_t kBlock = 1 << 16;
-  std::string tail;  // from `from` to the end of what is still looked at
-  off_t from = info.st_size, keep = 0;
-  for (bool found = false; !found;) {
-    const off_t begin = std::max<off_t>(0, from - kBlock);
-    std::string block(static_cast<std::size_t>(from - begin), 0);
-    const ssize_t got = ::pread(csv.get(), block.data(), block.size(), begin);
-    if (got < 0) fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be read");
-    block.resize(static_cast<std::size_t>(got));
-    tail.insert(0, block);
-    from = begin;
-    // Whole lines only: the first may go on before this block, the last was cut off by a kill unless it has its end.
-    std::size_t end = tail.rfind('\n');
-    while (end != std::string::npos && !found) {
-      const std::size_t before = end == 0 ? std::string::npos : tail.rfind('\n', end - 1);
-      if (before == std::string::npos && from > 0) break;
-      const std::size_t first = before == std::string::npos ? 0 : before + 1;
-      const bool header = from == 0 && first == 0;
-      if (header || std::strtoull(tail.c_str() + first, nullptr, 10) <= step) {
-        keep = from + static_cast<off_t>(end) + 1;
-        found = true;
-      } else {
-        end = before;
-      }
-    }
-    if (from == 0) break;
-    if (!found) tail.resize(end == std::string::npos ? tail.size() : end + 1);
-    if (tail.size() > (std::size_t{1} << 24)) fail("resume", path, "lines of a readable length");
-  }
-  if (keep == 0)  // also when a kill came between making the file and its first line
-    remove_file(path);
-  else if (keep != info.st_size && ::ftruncate(csv.get(), keep) != 0)
-    fail("resume", fmt::format("{}: {}", path, std::strerror(errno)), "a file that can be cut");
+void RunFolder::check_place() const {
+  held_->look();
+  if (!held_->trouble.empty())
+    fail("run folder", held_->trouble, "one that stays as it is", "it can be resumed where it is saved");
 }
 
-void RunFolder::write(const std::string& name, std::span<const std::byte> bytes) const {
-  write_atomically(file(name), bytes);
+SafetensorsFile RunFolder::read(const std::string& path) const {
+  if (folder().is_at(path_)) return read_safetensors(path);
+  return read_safetensors(folder().whereabouts() + "/" + std::filesystem::path(path).filename().string());
 }
 
-bool RunFolder::has(const std::string& name) const {
-  std::error_code missing;
-  return fs::file_size(file(name), missing) > 0 && !missing;
+void RunFolder::append_metrics(const TrainState& state) const { espalier::append_metrics(place(), state); }
+
+MetricsCheck RunFolder::trim_metrics(std::uint64_t step, const std::optional<MetricsSeal>& expected) const {
+  return espalier::trim_metrics(place(), step, expected);
 }
 
-// Line by line, so that a long file costs no more memory than a short one.
-std::string RunFolder::metrics() const {
-  constexpr std::size_t kMaxLines = 8192, kMaxLine = 4096, kBlock = 1 << 16;
-  const std::string path = file(kMetrics);
-  if (!file_exists(path)) return "";
-  InputFile input("read file", path);
-  std::string header, line, block;
-  std::vector<std::string> lines;
-  std::uint64_t number = 0, stride = 1;
-  const auto take = [&] {
-    if (number == 0) header = line;
-    if (number > 0 && (number - 1) % stride == 0) lines.push_back(line);
-    ++number;
-    line.clear();
-    if (lines.size() < kMaxLines) return;
-    stride *= 2;
-    for (std::size_t i = 0; i < kMaxLines / 2; ++i) lines[i] = std::move(lines[2 * i]);
-    lines.resize(kMaxLines / 2);
-  };
-  for (std::uint64_t left = input.size(); left > 0; left -= block.size()) {
-    block.resize(std::min<std::uint64_t>(left, kBlock));
-    input.read(std::as_writable_bytes(std::span(block)));
-    for (const char c : block) {
-      if (c == '\n')
-        take();
-      else if (line.size() < kMaxLine)
-        line += c;
-    }
-  }
-  if (!line.empty()) take();
-  std::string text = header + "\n";
-  for (const std::string& l : lines) text += l + "\n";
-  return text;
-}
+std::string RunFolder::metrics() const { return thinned_metrics(folder()); }
+
+void RunFolder::write(const std::string& name, std::span<const std::byte> bytes) const { place().write(name, bytes); }
+
+bool RunFolder::has(const std::string& name) const { return folder().has(name) && folder().open(name).size() > 0; }
 
 void RunFolder::write_checkpoint(std::span<const std::byte> checkpoint) const {
   // The new one is whole, on disk and read back before the old ones move up: a kill in a long write leaves two
   // generations, one between the two moves the previous and the next, which finish_moving() takes then.
-  const std::string now = file(kCheckpoint), next = file(kNext);
-  write_atomically(next, checkpoint);
-  if (!std::ranges::equal(read_bytes(next), checkpoint))
-    fail("write file", fmt::format("\"{}\", which does not read as it was written", next), "the same bytes",
+  const Folder& to = place();
+  to.write(kNext, checkpoint);
+  if (!std::ranges::equal(to.read(kNext), checkpoint))
+    fail("write file", fmt::format("\"{}\", which does not read as it was written", file(kNext)), "the same bytes",
          "check the disk before trusting its files");
-  if (file_exists(now)) move_file(now, file(kPrevious));
-  move_file(next, now);
+  if (to.has(kCheckpoint)) to.move(kCheckpoint, to, kPrevious);
+  to.move(kNext, to, kCheckpoint);
+  check_place();
 }
 
-void RunFolder::drop_checkpoint() const { move_file(file(kPrevious), file(kCheckpoint)); }
+void RunFolder::drop_checkpoint() const { place().move(kPrevious, folder(), kCheckpoint); }
 
 std::optional<std::string> RunFolder::checkpoint() const {
-  return file_exists(file(kCheckpoint)) ? std::optional(file(kCheckpoint)) : std::nullopt;
+  return folder().has(kCheckpoint) ? std::optional(file(kCheckpoint)) : std::nullopt;
 }
 
 std::optional<std::string> RunFolder::previous_checkpoint() const {
-  return file_exists(file(kPrevious)) ? std::optional(file(kPrevious)) : std::nullopt;
+  return folder().has(kPrevious) ? std::optional(file(kPrevious)) : std::nullopt;
 }
 
 }  // namespace espalier

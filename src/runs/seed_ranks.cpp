@@ -41,13 +41,16 @@ template <class T>
 auto members(T& x) {
   using Plain = std::remove_const_t<T>;
   if constexpr (std::is_same_v<Plain, Evaluation>) {
-    return std::tie(x.score, x.solved, x.loss, x.extra);
+    return std::tie(x.score, x.passed, x.loss, x.extra);
+  } else if constexpr (std::is_same_v<Plain, Verdict>) {
+    return std::tie(x.score, x.loss, x.solved, x.explained, x.data, x.text, x.hint);
   } else if constexpr (std::is_same_v<Plain, TrainState>) {  // all but the weights
     return std::tie(x.step, x.loss, x.best_step, x.evaluated, x.seconds, x.last, x.best);
   } else {
     static_assert(std::is_same_v<Plain, SeedReport>);  // all but the error
-    return std::tie(x.seed, x.steps, x.best_step, x.loss, x.score, x.validation_loss, x.solved, x.started, x.outcome,
-                    x.seconds, x.phases, x.phase_steps, x.num_parameters, x.weights_hash, x.score_text, x.facts);
+    return std::tie(x.seed, x.steps, x.best_step, x.loss, x.validation_score, x.validation_loss, x.passed, x.verdict,
+                    x.solved, x.started, x.outcome, x.provenance, x.seconds, x.phases, x.phase_steps, x.num_parameters,
+                    x.model_hash, x.weights_hash, x.other_bits, x.facts);
   }
 }
 
@@ -55,6 +58,8 @@ template <class T>
 void pack(Packer& p, const T& x) {
   if constexpr (std::is_trivially_copyable_v<T> || std::is_same_v<T, std::string>) {
     p.put(x);
+  } else if constexpr (std::is_same_v<T, Provenance>) {
+    p.put(format_provenance(x));
   } else if constexpr (std::is_same_v<T, FieldValue>) {
     p.put(static_cast<std::uint8_t>(x.index()));
     std::visit([&](const auto& value) { pack(p, value); }, x);
@@ -72,6 +77,8 @@ T unpack(Unpacker& u) {
     return u.get<T>();
   } else if constexpr (std::is_same_v<T, std::string>) {
     return u.text();
+  } else if constexpr (std::is_same_v<T, Provenance>) {
+    return parse_provenance(u.text());
   } else if constexpr (std::is_same_v<T, FieldValue>) {
     switch (u.get<std::uint8_t>()) {
       case 0: return u.get<bool>();
@@ -117,7 +124,7 @@ SeedStatus status_from(const Bytes& answer) { return Unpacker(answer).get<SeedSt
 class RemoteFolder : public RunFolder {
  public:
   RemoteFolder(Ranks& ranks, std::size_t index, const std::string& path, const std::string& config)
-      : RunFolder(path, config, nullptr), ranks_(ranks), index_(index) {}
+      : RunFolder(path, config), ranks_(ranks), index_(index) {}
 
   SafetensorsFile read(const std::string& path) const override {
     const Bytes answer = ask(Ask::kRead, Packer().put(path));
@@ -139,7 +146,19 @@ class RemoteFolder : public RunFolder {
     pack(p, state);
     ask(Ask::kMetrics, std::move(p));
   }
-  void trim_metrics(std::uint64_t step) const override { ask(Ask::kTrim, Packer().put(step)); }
+  MetricsCheck trim_metrics(std::uint64_t step, const std::optional<MetricsSeal>& expected) const override {
+    Packer words;
+    words.put(step).put(expected.has_value());
+    if (expected) words.put(expected->lines).put(expected->hash);
+    const Bytes answer = ask(Ask::kTrim, std::move(words));
+    Unpacker u(answer);
+    MetricsCheck check;
+    check.seal.lines = u.get<std::uint64_t>();
+    check.seal.hash = u.text();
+    check.cut = u.get<std::uint64_t>();
+    check.damage = u.text();
+    return check;
+  }
   void write_checkpoint(std::span<const std::byte> checkpoint) const override {
     ask(Ask::kCheckpoint, Packer().put(checkpoint));
   }
@@ -207,14 +226,24 @@ Bytes SeedServer::answer(int from, Unpacker& request) {
       folders_[index] = host_.open(index);
       p.put(folders_[index] != nullptr);
       break;
-    case Ask::kRead: p.put(read_safetensors(words.text()).serialize()); break;
+    case Ask::kRead: p.put(folder().read(words.text()).serialize()); break;
     case Ask::kHas: {
       const auto path = words.get<bool>() ? folder().previous_checkpoint() : folder().checkpoint();
       p.put(path.value_or(""));
       break;
     }
     case Ask::kDrop: folder().drop_checkpoint(); break;
-    case Ask::kTrim: folder().trim_metrics(words.get<std::uint64_t>()); break;
+    case Ask::kTrim: {
+      const auto step = words.get<std::uint64_t>();
+      std::optional<MetricsSeal> expected;
+      if (words.get<bool>()) {
+        expected.emplace().lines = words.get<std::uint64_t>();
+        expected->hash = words.text();
+      }
+      const MetricsCheck check = folder().trim_metrics(step, expected);
+      p.put(check.seal.lines).put(check.seal.hash).put(check.cut).put(check.damage);
+      break;
+    }
     case Ask::kMetrics: folder().append_metrics(unpack<TrainState>(words)); break;
     case Ask::kCheckpoint: folder().write_checkpoint(words.bytes()); break;
     case Ask::kWrite: {
@@ -232,7 +261,7 @@ Bytes SeedServer::answer(int from, Unpacker& request) {
       if (words.get<bool>()) {
         state = unpack<TrainState>(words);
         event.state = &state;
-        if (state.best.solved) host_.note_solved(event.seed);
+        if (state.best.passed) host_.note_solved(event.seed);
       }
       host_.emit(event);
       p.put(host_.status());
@@ -245,7 +274,7 @@ Bytes SeedServer::answer(int from, Unpacker& request) {
             Error(error.starts_with("rank 0 on ") ? error
                                                   : fmt::format("rank {} on {}: {}", from, ranks_.host(from), error)));
       const auto model = words.bytes();
-      if (report.solved) host_.note_solved(report.seed);
+      if (report.passed) host_.note_solved(report.seed);
       host_.end(index, std::move(report),
                 model.empty() ? nullptr
                               : load_model(SafetensorsFile::parse(model, "a model"), "a model of another rank").model);

@@ -114,7 +114,7 @@ CheckpointNotes Session::notes(bool finished) const {
   RunConfig same = config_;
   same.train.steps = 0;  // a run may be given more steps than it began with ...
   same.budget = 0;       // ... and more attempts
-  return {finished, Hasher().add(same.text()).hex(), inputs_};
+  return {finished, Hasher().add(without_mark(same.text())).hex(), inputs_, metrics_, traits_, other_bits_};
 }
 
 // Rank 0 has the folder; the others get what it has restored.
@@ -140,7 +140,24 @@ void Session::take(Restored restored) {
   began_before_ = true;
   finished_ = restored.finished;
   refined_ = std::move(restored.refined);
-  if (!restored.tells_refined) load_older_refined();
+  other_bits_ = restored.other_bits;
+  // Before the metrics had a seal, their lines told their steps.
+  metrics_ = restored.metrics.value_or(MetricsSeal());
+  metrics_are_sealed_ = restored.metrics.has_value();
+  const std::string changed = difference(restored.traits, traits_);
+  if (changed.empty()) return;
+  other_bits_ += fmt::format("{}resumed at step {} with another {}", other_bits_.empty() ? "" : "; ",
+                             trainer_->state().step, changed);
+  say(fmt::format("the bits may differ from those of a run that was never stopped: {}", other_bits_));
+}
+
+// What nobody but this run writes must be what it wrote.
+void Session::check_metrics() {
+  const MetricsCheck check = folder_->trim_metrics(trainer_->state().step, metrics_);
+  metrics_ = check.seal;
+  if (!check.damage.empty()) say(check.damage);
+  if (check.cut > 0)
+    say(fmt::format("{} had {} lines more than were written; they were cut off", folder_->file(kMetrics), check.cut));
 }
 
 // A damaged checkpoint is not the end: the one before it leads to the same bits.
@@ -163,9 +180,12 @@ void Session::restore_from_files() {
   }
   const TrainState& s = trainer_->state();
   const TrainOptions& o = config_.train;
-  if (s.step < o.steps && !(o.until_solved && solved()) && !(o.patience && s.evaluations_since_best >= o.patience))
+  if (s.step < o.steps && !(o.until_solved && passed()) && !(o.patience && s.evaluations_since_best >= o.patience))
     finished_ = false;  // given more steps
-  folder_->trim_metrics(trainer_->state().step);
+  const bool sealed = !began_before_ || metrics_are_sealed_;
+  const MetricsCheck check = folder_->trim_metrics(s.step, sealed ? std::optional(metrics_) : std::nullopt);
+  metrics_ = check.seal;
+  if (!check.damage.empty()) say(check.damage);
 }
 
 RunEvent Session::event(RunEvent::Kind kind) const {
@@ -178,9 +198,10 @@ void Session::say(const std::string& text) const {
   emit_({.kind = RunEvent::Kind::kMessage, .seed = config_.seed, .text = text});
 }
 
-// Of equals the trained one, unless that is but half the work.
+// Ties go to the trained model, unless the trained one is only half of the work.
 bool Session::refined_is_best() const {
   if (!refined_) return false;
+  if (!trainer_->state().evaluated) return true;
   const Evaluation &trained = trainer_->state().best, &refined = refined_->evaluation;
   return objective_->unfinished() ? !trained.better_than(refined) : refined.better_than(trained);
 }
@@ -192,22 +213,22 @@ LoadedModel Session::best_model() const {
   return {trainer_->best_model(), {}};
 }
 
-// Checkpoints of older versions do not hold what a search has found: it is in the model that was written with them.
-void Session::load_older_refined() {
-  if (!folder_ || !trainer_->state().evaluated) return;
-  SafetensorsFile file;
-  ModelNotes notes;
-  try {
-    file = folder_->read(folder_->model());
-    notes = load_model(file, folder_->model()).notes;
-  } catch (const Error&) {  // it is written anew
-    return;
-  }
-  if (!notes.contains("refined.evaluations")) return;
-  // The winner's model lies in the folder of the first of several attempts.
-  if (notes.contains("refined.seed") && notes.at("refined.seed") != std::to_string(config_.seed)) return;
-  const auto number = [&](const char* name) { return std::strtod(notes.at(name).c_str(), nullptr); };
-  refined_ = {{number("score"), notes.at("solved") == "true", number("loss")}, std::move(file)};
+Provenance Session::trained_provenance() const {
+  const TrainState& s = trainer_->state();
+  Provenance provenance = objective_->origin();
+  const auto gates = [](const Evaluation& e) {
+    const auto found = std::ranges::find(e.extra, "live_gates", &std::pair<std::string, double>::first);
+    return found == e.extra.end() ? 0 : static_cast<std::uint64_t>(found->second);
+  };
+  if (s.best_step > 0 || provenance.empty())
+    provenance.push_back({s.best_step > 0 ? "gradients" : "start", s.best_step, s.first.loss, s.best.loss,
+                          gates(s.first), gates(s.best)});
+  return provenance;
+}
+
+Provenance Session::best_provenance() const {
+  if (!refined_is_best()) return trained_provenance();
+  return provenance_of(load_model(refined_->file, "the refined model").notes);
 }
 
 bool Session::search_due() const {
@@ -216,11 +237,22 @@ bool Session::search_due() const {
          s.step / search_every_ > s.searched_step / search_every_ && s.step < config_.train.steps;
 }
 
-bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat,
-                     const std::function<bool(const Trainer&)>& go_on) {
-  if (finished_ || solved() || !trainer_->state().evaluated) return true;
-  // Every other time what an earlier search has found is searched on, and at last in any case.
-  const std::unique_ptr<Model> from = round % 2 ? trainer_->best_model() : best_model().model;
+bool Session::build(RunControl& control, ControlSeat& seat, const GoOn& go_on) {
+  if (finished_ || refined_ || trainer_->state().step > 0) return true;
+  return search([&] { return objective_->build(pool_); }, {}, control, seat, go_on);
+}
+
+bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat, const GoOn& go_on) {
+  if (finished_ || passed() || !trainer_->state().evaluated) return true;
+  // Every other time, and at the end in any case, the search goes on from what an earlier one has found.
+  const bool from_trained = round % 2 || !refined_is_best();
+  const std::unique_ptr<Model> from = from_trained ? trainer_->best_model() : best_model().model;
+  return search([&] { return objective_->refine(*from, round, pool_); },
+                from_trained ? trained_provenance() : best_provenance(), control, seat, go_on);
+}
+
+bool Session::search(const Search& make, const Provenance& before, RunControl& control, ControlSeat& seat,
+                     const GoOn& go_on) {
   std::unique_ptr<Refinement> search;
   const struct Clock {  // a search is part of the seed's time
     double &total, &searches;
@@ -234,7 +266,7 @@ bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat
   } clock{trainer_->state().seconds, search_seconds_, search};
   for (bool more = true; more;) {
     try {
-      if (!search) search = objective_->refine(*from, round, pool_);
+      if (!search) search = make();
       if (!search) return true;
       more = search->step(pool_);
     } catch (const Cancelled&) {
@@ -249,21 +281,21 @@ bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat
     if (asked_anywhere(seat) && !handle_requests(control, seat)) return false;
   }
   const ThreadPool::Uninterrupted whole(pool_);
-  const TrainState& s = trainer_->state();
+  if (const std::string remark = search->remark(); !remark.empty()) say(remark);
+  if (!search->found()) return true;
   const Evaluation evaluation = search->evaluate(pool_);
-  if (!evaluation.better_than(best()) && !(objective_->unfinished() && evaluation.solved)) return true;
-  ModelNotes notes = model_notes(evaluation);
-  notes.merge(search->notes());
-  notes["refined.from"] = fmt::format("step {} of this run", s.best_step);
-  refined_ = {evaluation, model_file(*search->model(pool_), notes)};
+  if (evaluated() && !evaluation.better_than(best()) && !(objective_->unfinished() && evaluation.passed)) return true;
+  Provenance provenance = before;
+  for (const Making& making : search->provenance()) provenance.push_back(making);
+  refined_ = {evaluation, model_file(*search->model(pool_), model_notes(evaluation, provenance))};
   return true;
 }
 
-ModelNotes Session::model_notes(const Evaluation& evaluation) const {
+ModelNotes Session::model_notes(const Evaluation& evaluation, const Provenance& provenance) const {
   ModelNotes notes{{"step", std::to_string(trainer_->state().best_step)},
                    {"score", fmt::format("{}", evaluation.score)},
                    {"loss", fmt::format("{}", evaluation.loss)},
-                   {"solved", evaluation.solved ? "true" : "false"}};
+                   {"provenance", format_provenance(provenance)}};
   if (folder_) notes["config"] = folder_->config();
   return notes;
 }
@@ -279,14 +311,14 @@ void Session::save(bool finished) {
 }
 
 void Session::write_model() const {
-  const TrainState& s = trainer_->state();
-  if (refined_is_best())
-    folder_->write(RunFolder::kModel, refined_->file.serialize());
-  else if (s.evaluated)
-    folder_->write(RunFolder::kModel, model_file(*trainer_->best_model(), model_notes(s.best)).serialize());
+  if (!evaluated()) return;
+  LoadedModel best = best_model();
+  if (!refined_is_best()) best.notes = model_notes(trainer_->state().best, trained_provenance());
+  add_verdict(best.notes, verdict_);
+  folder_->write(RunFolder::kModel, model_file(*best.model, best.notes).serialize());
 }
 
-// Of a finished run: all that its model is made of is in the checkpoint.
+// All that the model of a finished run is made of is in the checkpoint.
 void Session::mend_model() const {
   try {
     load_model(folder_->read(folder_->model()), folder_->model());
@@ -342,10 +374,19 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
   tell(RunEvent::Kind::kSeedStarted);
   double saved_at = seconds_now();
   bool asked = asked_anywhere(seat);
+  bool stopped = !build(control, seat, go_on);
+  if (!stopped && !trainer_->state().evaluated && !(refined_ && passed())) {
+    const ThreadPool::Uninterrupted whole(pool_);
+    trainer_->state().first = objective_->evaluate(pool_);
+    if (!objective_->by_gradients()) trainer_->evaluate();
+  }
   const auto after_step = [&](const Trainer& trainer, bool evaluated) {
     const ThreadPool::Uninterrupted whole(pool_);
     const TrainState& state = trainer.state();
-    if (evaluated && folder_) folder_->append_metrics(state);
+    if (evaluated && folder_) {
+      folder_->append_metrics(state);
+      metrics_.add_row(state);
+    }
     tell(evaluated ? RunEvent::Kind::kEvaluated : RunEvent::Kind::kStep);
     const bool due = options_.checkpoint_every ? state.step % options_.checkpoint_every == 0
                                                : seconds_now() - saved_at > options_.checkpoint_seconds;
@@ -357,8 +398,12 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
     asked = asked_after_step(seat);
     return go_on(trainer) && !asked && !search_due();
   };
-  Outcome outcome = Outcome::kSolved;
-  while (!(finished_ && solved())) {  // the search may have solved what training had not
+  Outcome outcome = stopped ? Outcome::kInterrupted : passed() ? Outcome::kSolved : Outcome::kFinished;
+  const auto trains = [&] {
+    if (stopped || !objective_->by_gradients()) return false;
+    return !passed() || (!finished_ && !(refined_is_best() && config_.train.until_solved));
+  };
+  while (trains()) {  // what was built or searched may have passed where training had not
     if (search_due()) {
       if (!refine(trainer_->state().step / search_every_, control, seat, go_on)) {
         outcome = Outcome::kInterrupted;
@@ -366,7 +411,7 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
       }
       trainer_->state().searched_step = trainer_->state().step;
       outcome = Outcome::kSolved;
-      if (solved()) break;
+      if (passed()) break;
       const ThreadPool::Uninterrupted whole(pool_);
       save(false);
     }
@@ -381,19 +426,26 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
       (outcome == Outcome::kSolved && objective_->unfinished())) {
     if (!refine(0, control, seat, go_on))
       outcome = Outcome::kInterrupted;
-    else if (solved())
+    else if (passed())
       outcome = Outcome::kSolved;
   }
   const ThreadPool::Uninterrupted whole(pool_);
+  if (folder_) check_metrics();
+  if (outcome != Outcome::kInterrupted && evaluated()) verdict_ = objective_->judge(*best_model().model, pool_);
   if (!finished_)
     save(outcome != Outcome::kInterrupted);
   else if (folder_)
     mend_model();
   // Also those that a kill or a full disk kept an earlier session from drawing.
-  if (folder_ && outcome != Outcome::kInterrupted && trainer_->state().step > 0)
+  if (folder_ && outcome != Outcome::kInterrupted && evaluated())
     write_run_pictures(*folder_, best_model(), pool_, finished_);
   tell(RunEvent::Kind::kSeedEnded);
   return outcome;
+}
+
+PhaseSeconds sum(const PhaseSeconds& a, const PhaseSeconds& b) {
+  return {a.data + b.data,           a.forward + b.forward,       a.backward + b.backward, a.reduction + b.reduction,
+          a.optimizer + b.optimizer, a.evaluation + b.evaluation, a.search + b.search,     a.whole + b.whole};
 }
 
 void Session::fill(SeedReport& report) const {
@@ -402,16 +454,21 @@ void Session::fill(SeedReport& report) const {
   report.steps = s.step;
   report.best_step = s.best_step;
   report.loss = s.loss;
-  report.score = best().score;
-  report.score_text = objective_->score_text(best());
+  report.validation_score = best().score;
   report.validation_loss = best().loss;
-  report.solved = solved();
+  report.passed = passed();
+  report.verdict = verdict_;
+  if (!verdict_.judged()) report.verdict.text = objective_->score_text(best());
+  report.solved = verdict_.solved;
+  if (evaluated()) report.provenance = best_provenance();
   report.seconds = s.seconds;
-  report.phases = trainer_->phases();
-  report.phases.search = search_seconds_;
-  report.phases.whole += search_seconds_;
-  report.phase_steps = s.step - first_step_;
-  report.bytes_sent = trainer_->bytes_sent() + agreement_bytes_;
+  PhaseSeconds phases = trainer_->phases();
+  phases.search = search_seconds_;
+  phases.whole += search_seconds_;
+  report.phases = sum(report.phases, phases);
+  report.phase_steps += s.step - first_step_;
+  report.other_bits = other_bits_;
+  report.bytes_sent += trainer_->bytes_sent() + agreement_bytes_;
   report.num_parameters = objective_->parameters().num_parameters();
 }
 

@@ -56,30 +56,36 @@ class Session {
   Trainer& trainer() { return *trainer_; }
   const Trainer& trainer() const { return *trainer_; }
   bool finished() const { return finished_; }  // by an earlier session: run() has nothing left to do
-  void fill(SeedReport& report) const;
-  // Of the training, or of the search after it.
+  void fill(SeedReport& report) const;         // its times are added to those of earlier rounds
+  // Of the training, or of what was built or searched before and after it.
   const Evaluation& best() const;
-  bool solved() const {
-    return trainer_->state().evaluated && best().solved && (!objective_->unfinished() || refined_is_best());
-  }
-  LoadedModel best_model() const;  // with the notes of what a search found
+  bool evaluated() const { return trainer_->state().evaluated || refined_; }
+  // Whether nothing is wrong with the best model as far as the validation tells.
+  bool passed() const { return evaluated() && best().passed && (!objective_->unfinished() || refined_is_best()); }
+  LoadedModel best_model() const;
 
  private:
-  // The search when training has ended and left the task unsolved (round 0) or in the middle of it; false when it was
-  // stopped.
-  bool refine(std::uint64_t round, RunControl& control, ControlSeat& seat,
-              const std::function<bool(const Trainer&)>& go_on);
+  using GoOn = std::function<bool(const Trainer&)>;
+  using Search = std::function<std::unique_ptr<Refinement>()>;
+  // What can be had without training; false when it was stopped.
+  bool build(RunControl& control, ControlSeat& seat, const GoOn& go_on);
+  // The search when training has ended without having passed (round 0) or in the middle of it.
+  bool refine(std::uint64_t round, RunControl& control, ControlSeat& seat, const GoOn& go_on);
+  // Runs a search to its end, and keeps what it finds if that is the best. `before`: of what it begins with.
+  bool search(const Search& make, const Provenance& before, RunControl& control, ControlSeat& seat, const GoOn& go_on);
   bool search_due() const;
   bool refined_is_best() const;
-  void load_older_refined();
+  Provenance trained_provenance() const;
+  Provenance best_provenance() const;
   void restore();
   void restore_from_files();
   void take(Restored restored);
+  void check_metrics();
   bool asked_anywhere(const ControlSeat& seat);
   bool handle_requests(RunControl& control, ControlSeat& seat);  // saves, a snapshot, a pause; false for a stop
   bool asked_after_step(const ControlSeat& seat);
   void save(bool finished);
-  ModelNotes model_notes(const Evaluation& evaluation) const;  // of the model that was judged so
+  ModelNotes model_notes(const Evaluation& evaluation, const Provenance& provenance) const;
   void write_model() const;
   void mend_model() const;
   RunEvent event(RunEvent::Kind kind) const;  // of this seed, with its trainer
@@ -93,11 +99,16 @@ class Session {
   ThreadPool& pool_;
   RunListener emit_;
   InputHashes inputs_;
+  std::vector<Trait> traits_ = bit_traits();
   std::unique_ptr<Objective> objective_;
   std::uint64_t search_every_;  // steps between searches in the middle of training; 0: none
   std::unique_ptr<Trainer> trainer_;
   bool began_before_ = false, finished_ = false;
   std::optional<RefinedModel> refined_;
+  Verdict verdict_;      // none before the end
+  MetricsSeal metrics_;  // of the rows that were written
+  bool metrics_are_sealed_ = true;
+  std::string other_bits_;                              // as in CheckpointNotes
   std::uint64_t first_step_ = 0, agreement_bytes_ = 0;  // sent to agree after every step whether to go on
   double search_seconds_ = 0;
 };

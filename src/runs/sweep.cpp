@@ -11,6 +11,7 @@
 
 #include "base/file_lock.hpp"
 #include "base/files.hpp"
+#include "base/folder.hpp"
 #include "espalier/error.hpp"
 #include "runs/run_folder.hpp"
 
@@ -191,7 +192,7 @@ namespace {
 // may.
 void check_folder(const std::string& folder) {
   namespace fs = std::filesystem;
-  remove_stale_temporaries(folder);  // of a sweep that was killed while writing
+  Folder(folder).remove_stale_temporaries();  // of a sweep that was killed while writing
   std::string other;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -214,6 +215,9 @@ std::vector<SweepRow> Sweep::run(const std::string& folder, const ThreadPool& po
                                  const std::function<void(std::size_t done, std::size_t solved)>& told) {
   make_folder(folder);
   const FileLock lock(folder + "/lock", folder, "sweeping in", FileLock::After::kRemove);
+  const Folder own(folder);
+  if (!own.try_own())
+    fail("lock", fmt::format("{}, which another process is sweeping in", folder), "a place of its own");
   check_folder(folder);
   std::vector<SweepRow> rows(configs_.size());
   for (std::size_t c = 0; c < rows.size(); ++c) {
@@ -230,6 +234,9 @@ std::vector<SweepRow> Sweep::run(const std::string& folder, const ThreadPool& po
     for (std::size_t i = next++; i < trials() && !stopped_; i = next++) {
       const std::size_t c = i % rows.size(), s = i / rows.size();
       try {
+        if (!own.is_at(folder))
+          fail("sweep", fmt::format("{}, which was moved to {} while it was swept in", folder, own.whereabouts()),
+               "a folder that stays where it is", "go on with it there");
         SeedReport report = trial(c, first_seed_ + s, folder);
         const std::lock_guard lock(telling);
         if (report.outcome != "interrupted") {
@@ -262,15 +269,16 @@ std::vector<SweepRow> Sweep::run(const std::string& folder, const ThreadPool& po
 std::string sweep_csv(const std::vector<SweepRow>& rows) {
   std::string text;
   for (const auto& [name, value] : rows.front().settings) text += name + ",";
-  text += "seed,solved,steps,best_step,score,validation_loss,seconds,outcome,weights_hash\n";
+  text += "seed,solved,steps,best_step,score,validation_score,validation_loss,seconds,outcome,model_hash\n";
   const auto cell = [](const std::string& value) {
     return value.find(',') == std::string::npos ? value : "\"" + value + "\"";
   };
   for (const SweepRow& row : rows)
     for (const SeedReport& r : row.seeds) {
       for (const auto& [name, value] : row.settings) text += cell(value) + ",";
-      text += fmt::format("{},{},{},{},{},{},{:.3f},{},{}\n", r.seed, r.solved ? 1 : 0, r.steps, r.best_step, r.score,
-                          r.validation_loss, r.seconds, r.outcome, r.weights_hash);
+      text += fmt::format("{},{},{},{},{},{},{},{:.3f},{},{}\n", r.seed, r.solved ? 1 : 0, r.steps, r.best_step,
+                          r.verdict.judged() ? fmt::format("{}", r.verdict.score) : "", r.validation_score,
+                          r.validation_loss, r.seconds, r.outcome, r.model_hash);
     }
   return text;
 }

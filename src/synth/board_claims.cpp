@@ -31,6 +31,26 @@ std::string schedules(int round, int moments) {
                      moments ? fmt::format(" of at most {}", counted(moments, "moment")) : "");
 }
 
+// Not what was claimed, but what is proved all the same.
+BoardProof weaker(BoardProof claimed, const BoardProof& proved) {
+  claimed.weaker = proved.verdict == Verdict::kWeaker ? proved.weaker : proved.claim;
+  claimed.how = fmt::format("{}; the claim itself is {}", proved.how,
+                            claimed.counter_example ? "refuted, " + claimed.how : "undecided");
+  claimed.verdict = Verdict::kWeaker;
+  claimed.moments = proved.moments;
+  claimed.gates = proved.gates;
+  return claimed;
+}
+
+// A claim about rounds of any length, of which a search has looked at short ones; `in_rounds` puts it in words.
+void claim_in_rounds(BoardProof& proof, const std::function<std::string(int moments)>& in_rounds) {
+  proof.claim = in_rounds(0);
+  if (proof.verdict != Verdict::kProved || !proof.moments) return;
+  proof.verdict = Verdict::kWeaker;
+  proof.weaker = in_rounds(proof.moments);
+  proof.how += "; the claim itself is undecided";
+}
+
 // A rule's table as a circuit over the patches of a cell: for each place the two halves of the table that it chooses
 // between.
 Netlist rule_netlist(const std::vector<std::string>& inputs, int channels, const RuleTable& rule) {
@@ -73,10 +93,12 @@ BoardProof BoardProver::converges(const Board& target, int steps) {
   BoardProof proof = answer(from_every_start(target, steps));
   proof.unknown_bits = bits_of(target, cell_channels(system_.cell));
   // What is settled never changes again; search looks at the ends of rounds alone.
-  proof.claim = fmt::format("from every start{} the {} x {} board shows the target after {}, and {}",
-                            schedules(system_.round, proof.moments), target.height(), target.width(),
-                            counted(steps, system_.round ? "round" : "step"),
-                            proof.moments ? "after every later one" : "ever after");
+  claim_in_rounds(proof, [&](int moments) {
+    return fmt::format("from every start{} the {} x {} board shows the target after {}, and {}",
+                       schedules(system_.round, moments), target.height(), target.width(),
+                       counted(steps, system_.round ? "round" : "step"),
+                       moments ? "after every later one" : "ever after");
+  });
   return proof;
 }
 
@@ -106,7 +128,7 @@ BoardProof BoardProver::repeats_after(const Board& target, int period, int in_a_
   return proof;
 }
 
-// The least number of times in a row from which `ask` proves it; without one, why not once.
+// Once is the claim; otherwise the least number of times in a row from which `ask` proves it.
 BoardProof BoardProver::repeats_somehow(const std::string& where, int period, int in_a_row,
                                         const std::function<BoardProof(BoardProver&, int)>& ask) {
   BoardProver prover = *this;
@@ -118,16 +140,17 @@ BoardProof BoardProver::repeats_somehow(const std::string& where, int period, in
   }
   if (!options_.proof_file.empty() && period > 1) in_a_row = 1;  // one question, one proof
   const std::string again = period == 1 ? "ever after" : fmt::format("again every {}", counted(period, "step"));
+  const auto claim = [&](int times) {
+    return fmt::format("{} that shows the target{} shows it {}, whatever its other channels are", where,
+                       times == 1 ? "" : fmt::format(" {} times in a row", times), again);
+  };
   BoardProof first;
+  first.claim = claim(1);
+  first.how = "no answer in time";
   for (int times = 1; times <= in_a_row && !out_of_time(); ++times) {
     BoardProof proof = ask(prover, times);
-    proof.claim =
-        times == 1 ? fmt::format("{} that shows the target shows it {}, whatever its other channels are", where, again)
-                   : fmt::format(
-                         "{} that shows the target {} times in a row shows it {}, whatever its other "
-                         "channels are",
-                         where, times, again);
-    if (proof.verdict == Verdict::kProved) return proof;
+    proof.claim = claim(times);
+    if (proof.verdict == Verdict::kProved) return times == 1 ? proof : weaker(std::move(first), proof);
     if (times == 1) first = std::move(proof);
   }
   if (in_a_row > 1 && first.verdict == Verdict::kRefuted)
@@ -144,7 +167,8 @@ BoardProof BoardProver::repeats_on_every_size(const MakeTarget& target, int tile
   if (!options_.proof_file.empty())
     fail("prove", "a proof file for boards of every size", "one board", "name its size");
   BoardProof first;
-  for (const int multiple : {system_.periodic ? tile : 1, tile}) {
+  const std::vector<int> multiples = system_.periodic || tile == 1 ? std::vector{tile} : std::vector{1, tile};
+  for (const int multiple : multiples) {
     const auto ask = [&](BoardProver& prover, int times) {
       // What a cell shows after `radius` steps follows from the cells up to `radius` away. Their target, and where the
       // board ends among them, is the same for some cell of one of the boards below: of a larger one, `tile` rows or
@@ -172,8 +196,9 @@ BoardProof BoardProver::repeats_on_every_size(const MakeTarget& target, int tile
     const std::string where = multiple == 1 ? "every board of any size"
                                             : fmt::format("every board with sides that are multiples of {}", multiple);
     BoardProof proof = repeats_somehow(where, period, in_a_row, ask);
-    if (proof.verdict == Verdict::kProved) return proof;
-    if (first.claim.empty()) first = std::move(proof);
+    const bool proved = proof.verdict == Verdict::kProved || proof.verdict == Verdict::kWeaker;
+    if (proved) return multiple == multiples[0] ? proof : weaker(std::move(first), proof);
+    if (multiple == multiples[0]) first = std::move(proof);
   }
   return first;
 }
@@ -282,12 +307,14 @@ BoardProof BoardProver::heals(const Board& settled, const Board& target, int hei
   const std::size_t bits = bits_of(Board(height, width, 1), cell_channels(system_.cell));
   BoardProof all;
   const auto finish = [&] {
-    all.claim = fmt::format(
-        "however {} x {} cells of one settled {} x {} board that shows the target are changed, at any of {} places,{} "
-        "the target is shown again after {}",
-        height, width, target.height(), target.width(), rows * columns,
-        system_.round ? schedules(system_.round, all.moments).substr(1) : "",
-        counted(steps, system_.round ? "round" : "step"));
+    claim_in_rounds(all, [&](int moments) {
+      return fmt::format(
+          "however {} x {} cells of one settled {} x {} board that shows the target are changed, at any of {} "
+          "places,{} the target is shown again after {}",
+          height, width, target.height(), target.width(), rows * columns,
+          system_.round ? schedules(system_.round, moments).substr(1) : "",
+          counted(steps, system_.round ? "round" : "step"));
+    });
     return all;
   };
   if (!options_.proof_file.empty()) {
@@ -327,7 +354,34 @@ BoardProof BoardProver::heals(const Board& settled, const Board& target, int hei
   return finish();
 }
 
+namespace {
+
+// A patch that the cell and the rule tell differently, on a board with so much room around it that its boundary does
+// not matter.
+BoardCounterExample patch_board(const Netlist& cell, const RuleTable& rule, const std::vector<bool>& inputs) {
+  constexpr int kSide = 5;
+  const int C = cell_channels(cell);
+  Board start(kSide, kSide, C), target(kSide, kSide, 1);
+  for (int p = 0; p < kPatch; ++p)
+    for (int c = 0; c < C; ++c) start.set(1 + p / 3, 1 + p % 3, c, inputs[patch_net(p, c, C)]);
+  const auto alive = [&](int y, int x) { return y >= 0 && y < kSide && x >= 0 && x < kSide && start.get(y, x, 0); };
+  for (int y = 0; y < kSide; ++y)
+    for (int x = 0; x < kSide; ++x) {
+      unsigned patch = 0;
+      for (int p = 0; p < kPatch; ++p) patch |= unsigned{alive(y + p / 3 - 1, x + p % 3 - 1)} << p;
+      target.set(y, x, 0, rule[patch] != 0);
+    }
+  Board end = start;
+  Simulator(cell, kSide, kSide, {.periodic = false}).run(end, 1);
+  if (end.get(2, 2, 0) == target.get(2, 2, 0))
+    fail("prove", "a counter-example that simulation does not confirm", "one that it does", "report this");
+  return {start, end, target, {}, static_cast<int>(count_wrong(end, target)), 1};
+}
+
+}  // namespace
+
 BoardProof prove_equals(const Netlist& cell, const RuleTable& rule, const std::string& name) {
+  using Said = VerifyReport::Verdict;
   const int C = cell_channels(cell);
   BoardProof proof;
   proof.needed_channels = C;
@@ -335,9 +389,14 @@ BoardProof prove_equals(const Netlist& cell, const RuleTable& rule, const std::s
   shown.outputs.resize(1);
   shown.outputs[0].name = "next0";
   const Netlist wanted = rule_netlist(cell.inputs, C, rule);
-  VerifyReport answer = verify(shown, wanted);
+  const VerifyReport answer = verify(shown, wanted);
   proof.claim = fmt::format("the cell is {}{}", name, C > 1 ? ", whatever its other channels are" : "");
-  if (answer.verdict != VerifyReport::Verdict::kEqual && C > 1) {
+  proof.how = describe(answer, shown);
+  if (answer.verdict == Said::kEqual) proof.verdict = Verdict::kProved;
+  if (answer.verdict != Said::kDifferent) return proof;
+  proof.verdict = Verdict::kRefuted;
+  std::vector<bool> inputs = answer.counter_example->inputs;
+  if (C > 1) {
     // The other channels 0: the rule, and 0 again.
     Netlist quiet = without_gates(cell);
     std::vector<Net> now(cell.nets());
@@ -352,31 +411,21 @@ BoardProof prove_equals(const Netlist& cell, const RuleTable& rule, const std::s
       if (c > 0) all.add_output(fmt::format("next{}", c), all_zero);
     }
     const VerifyReport while_quiet = verify(quiet, all);
-    if (while_quiet.verdict == VerifyReport::Verdict::kEqual) {
-      answer = while_quiet;
-      proof.claim = fmt::format("the cell is {} while its other channels are 0, as they remain", name);
-    } else if (while_quiet.counter_example && while_quiet.counter_example->output == "next0") {
-      answer = while_quiet;
+    if (while_quiet.verdict == Said::kEqual) {
+      BoardProof less;
+      less.claim = fmt::format("the cell is {} while its other channels are 0, as they remain", name);
+      less.how = describe(while_quiet, quiet);
+      proof.counter_example = patch_board(cell, rule, inputs);
+      return weaker(std::move(proof), less);
+    }
+    // The plainer example: it is wrong even then. What the others are was not looked at.
+    if (while_quiet.counter_example && while_quiet.counter_example->output == "next0") {
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        inputs[i] = i % static_cast<std::size_t>(C) == 0 && while_quiet.counter_example->inputs[i];
+      proof.how = describe(while_quiet, quiet);
     }
   }
-  proof.how = describe(answer, shown);
-  if (answer.verdict == VerifyReport::Verdict::kEqual) proof.verdict = Verdict::kProved;
-  if (answer.verdict != VerifyReport::Verdict::kDifferent) return proof;
-  // The patch as a board of its own, with nothing around it.
-  Board start(kPatch / 3, 3, C), target(3, 3, 1);
-  const auto alive = [&](int y, int x) { return y >= 0 && y < 3 && x >= 0 && x < 3 && start.get(y, x, 0); };
-  for (int p = 0; p < kPatch; ++p)
-    for (int c = 0; c < C; ++c) start.set(p / 3, p % 3, c, answer.counter_example->inputs[patch_net(p, c, C)]);
-  for (int y = 0; y < 3; ++y)
-    for (int x = 0; x < 3; ++x) {
-      unsigned patch = 0;
-      for (int p = 0; p < kPatch; ++p) patch |= unsigned{alive(y + p / 3 - 1, x + p % 3 - 1)} << p;
-      target.set(y, x, 0, rule[patch] != 0);
-    }
-  Board end = start;
-  Simulator(cell, 3, 3, {.periodic = false}).run(end, 1);
-  proof.verdict = Verdict::kRefuted;
-  proof.counter_example = BoardCounterExample{start, end, target, {}, static_cast<int>(count_wrong(end, target)), 1};
+  proof.counter_example = patch_board(cell, rule, inputs);
   return proof;
 }
 

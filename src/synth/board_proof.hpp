@@ -1,5 +1,6 @@
 // Theorems about whole boards: what becomes of every start, under every schedule, after any damage. Each answer is a
-// proof, a board that breaks the claim (checked by simulation), or "undecided".
+// proof, a board that breaks the claim (checked by simulation), "undecided", or a proof of less than was claimed, which
+// says so.
 //
 // Example:
 //   const BoardProof proof = BoardProver({cell, false, 1}).converges(target, 20);
@@ -24,14 +25,14 @@ struct BoardSystem {
   int visible = 1;        // how many channels, the first, are shown
   // 0: all cells update in every step. Otherwise cells update at any time, a step of a claim is a round in which every
   // cell updates at least once, and search gives a round this many moments, at each of which any cells may update. What
-  // search proves is claimed of rounds of that length only: a longer one may still break it.
+  // search proves of rounds of that length is a weaker claim: a longer one may still break it.
   int round = 0;
 };
 
 // Bits in which the target's channels of a board are not the target's.
 std::size_t count_wrong(const Board& board, const Board& target);
 
-// A rule's visible channel on every patch, whatever the other channels are, or else while these are 0 and stay so.
+// A rule's visible channel on every patch, whatever the other channels are; weaker: while these are 0, and stay so.
 BoardProof prove_equals(const Netlist& cell, const RuleTable& rule, const std::string& name);
 
 // Targets are the visible channels of a board, and give its size.
@@ -42,11 +43,11 @@ class BoardProver {
   // From every start the visible board is the target after `steps` steps, and ever after.
   BoardProof converges(const Board& target, int steps);
 
-  // A board that shows the target shows it again every `period` steps, whatever the channels that are not shown; where
-  // that is not so, a board that has shown it 2, 3, .. `in_a_row` times in a row (synchronous systems only).
+  // A board that shows the target shows it again every `period` steps, whatever the channels that are not shown;
+  // weaker: a board that has shown it 2, 3, .. `in_a_row` times in a row (synchronous systems only).
   BoardProof repeats(const Board& target, int period, int in_a_row);
-  // The same on every size, or else on all sizes that are multiples of `tile`. `target` makes one for any size; it must
-  // repeat itself every `tile` cells in both directions.
+  // The same on every size; weaker, and all that is claimed where opposite edges touch: on all sizes that are multiples
+  // of `tile`. `target` makes one for any size; it must repeat itself every `tile` cells in both directions.
   using MakeTarget = std::function<Board(int height, int width)>;
   BoardProof repeats_on_every_size(const MakeTarget& target, int tile, int period, int in_a_row);
   // From one start alone: the board is simulated until it comes back to where it was.

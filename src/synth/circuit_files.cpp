@@ -6,6 +6,7 @@
 
 #include "espalier/error.hpp"
 #include "synth/formats.hpp"
+#include "synth/names.hpp"
 
 namespace espalier {
 
@@ -84,6 +85,11 @@ std::vector<ExportedFile> export_circuit(const ProvedCircuit& circuit, const Exp
   check_options(options);
   Netlist n = circuit.netlist();
   if (!options.name.empty()) n.name = options.name;
+  const bool named = options.format == CircuitFormat::kC || options.format == CircuitFormat::kVerilog;
+  if (named && !options.name.empty() && identifier(options.name) != options.name)
+    fail("export", fmt::format("the name \"{}\"", options.name),
+         "letters, digits and underscores, not a digit or underscore first, and no word of C or Verilog",
+         fmt::format("for example {}", identifier(options.name)));
   if (const auto& start = options.start; start && (static_cast<int>(start->height()) != options.height ||
                                                    static_cast<int>(start->width()) != options.width ||
                                                    static_cast<std::size_t>(start->channels()) != n.outputs.size()))
@@ -101,12 +107,9 @@ std::vector<ExportedFile> export_circuit(const ProvedCircuit& circuit, const Exp
       if (header == file) fail("export", file, "the name of the source file", "the header is written beside it");
       const std::string included =
           options.header_name.empty() ? std::filesystem::path(header).filename().string() : options.header_name;
-      const auto unspeakable = [](char c) {
-        return static_cast<unsigned char>(c) < ' ' || c == 127 || c == '"' || c == '\\';
-      };
-      if (std::any_of(included.begin(), included.end(), unspeakable))
+      if (visible(included, "\"\\") != included)
         fail("export", fmt::format("a header called \"{}\"", included), "a name that C can include",
-             "without quotes, backslashes and line breaks");
+             "without quotes, backslashes, line breaks and hidden characters");
       const CSource c = export_c(n, included, options);
       return {{file, c.source}, {header, c.header}};
     }

@@ -37,7 +37,9 @@ void CnfCone::record(std::FILE* file) {
   if (!solver_->trace_proof(file, "proof")) fail("proof", "a solver that is at work", "a new one");
 }
 
-std::string CnfCone::cnf() const { return fmt::format("p cnf {} {}\n{}", variables_, clauses_, recorded_); }
+std::string CnfCone::cnf() const {
+  return fmt::format("c Written by espalier\np cnf {} {}\n{}", variables_, clauses_, recorded_);
+}
 
 void CnfCone::encode_gate(Net net) {
   const auto& [gate, a, b] = netlist_.gate_of_net(net);

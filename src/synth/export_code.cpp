@@ -109,7 +109,7 @@ CSource export_c(const Netlist& n, const std::string& header_name, const ExportO
   };
   CSource c;
   c.header = fmt::format(
-      "/* {}: {} gates, depth {}. */\n#ifndef {}_CIRCUIT_H\n#define {}_CIRCUIT_H\n\n"
+      "/* Written by espalier: {}, {} gates, depth {}. */\n#ifndef {}_CIRCUIT_H\n#define {}_CIRCUIT_H\n\n"
       "#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
       comment_text(n.name), counts.gates(), counts.depth, name, name);
   c.header += fmt::format(

@@ -202,9 +202,9 @@ constexpr std::size_t kSmallDrawing = 40;  // gates
 
 std::string quoted(std::string_view text) {
   std::string result = "\"";
-  for (const char c : text) {
+  for (const char c : visible(text)) {
     if (c == '"' || c == '\\') result += '\\';
-    result += static_cast<unsigned char>(c) < ' ' ? '_' : c;
+    result += c;
   }
   return result + '"';
 }

@@ -79,6 +79,22 @@ std::vector<bool> flat(const Board& board) {
   return bits;
 }
 
+// The start row by row, each shifted to where a board of WIDTH cells has it: on a board of another size the same cells
+// start as they do on the model's own.
+std::string start_rows(const Board& start) {
+  const int C = start.channels();
+  std::string text = fmt::format("{{HEIGHT*WIDTH*{}{{1'b0}}}}", C);
+  for (std::size_t y = 0; y < start.height(); ++y) {
+    std::vector<bool> row;
+    for (std::size_t x = 0; x < start.width(); ++x)
+      for (int c = 0; c < C; ++c) row.push_back(start.get(y, x, c));
+    if (std::ranges::find(row, true) == row.end()) continue;
+    text += fmt::format("\n    | (({{HEIGHT*WIDTH*{0}{{1'b0}}}} | {1} & {{WIDTH*{0}{{1'b1}}}}) << {2}*WIDTH*{0})", C,
+                        hexadecimal(row), y);
+  }
+  return text;
+}
+
 std::string array(const Netlist& n, const std::string& name, const ExportOptions& options) {
   // A simulator of events resolves a vector that is driven piece by piece whole, each time a piece changes: a minute
   // for the letter's 256 cells of 64 channels. So each neighbour is a net of its own, each new bit too, and each cell
@@ -104,7 +120,8 @@ std::string array(const Netlist& n, const std::string& name, const ExportOptions
 // A board of HEIGHT x WIDTH cells; bit (y * WIDTH + x) * {1} + channel of `state`. With `load` the board is taken
 // from `data`, otherwise every cell makes one step at each rising edge, all of them together, whether or not the model was
 // trained with cells that update at different times. Unless it is told otherwise it is the model's own board: its size,
-// its boundary (zeros around it, or PERIODIC) and its start.
+// its boundary (zeros around it, or PERIODIC) and its start. A board of another size starts with as much of that as fits
+// into its upper left, and zeros elsewhere; START says otherwise.
 module {0}_array #(
   parameter HEIGHT = {2},
   parameter WIDTH = {3},
@@ -133,7 +150,7 @@ module {0}_array #(
 endmodule
 )",
                      name, C, options.height, options.width, options.periodic ? 1 : 0,
-                     options.start ? hexadecimal(flat(*options.start)) : "0", places, after, ports, next);
+                     options.start ? start_rows(*options.start) : "0", places, after, ports, next);
 }
 
 }  // namespace
@@ -230,11 +247,13 @@ std::string own_run(Board board, const Netlist& n, const ExportOptions& options)
 }  // namespace
 
 std::string export_verilog_testbench(const Netlist& n, const ExportOptions& options) {
-  if (n.inputs.empty() || n.outputs.empty()) return "// a circuit without inputs or outputs\n";
+  if (n.inputs.empty() || n.outputs.empty())
+    return "// Written by espalier: checks a circuit without inputs or outputs\n";
   const std::string name = identifier(n.name);
   const std::size_t I = n.inputs.size(), O = n.outputs.size();
   std::string text = fmt::format(
-      "`timescale 1ns / 1ns\nmodule {0}_testbench;\n  integer errors;\n  reg [{1}:0] in;\n  wire [{2}:0] out;\n"
+      "// Written by espalier: checks {0}.\n`timescale 1ns / 1ns\nmodule {0}_testbench;\n  integer errors;\n  reg "
+      "[{1}:0] in;\n  wire [{2}:0] out;\n"
       "  {0} circuit (\n{3}\n  );\n",
       name, I - 1, O - 1,
       connections(

@@ -4,6 +4,8 @@
 
 #include <cctype>
 
+#include "base/text.hpp"
+
 namespace espalier {
 namespace {
 
@@ -48,12 +50,19 @@ std::string identifier(std::string_view name) {
   return result;
 }
 
-std::string line_name(std::string_view name) {
+std::string visible(std::string_view text, std::string_view but) {
   std::string result;
-  for (const char c : name)
-    result += static_cast<unsigned char>(c) <= ' ' || c == '#' || c == '\\' || c == 127 ? '_' : c;
-  return result.empty() ? "_" : result;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    const std::size_t bytes = point.problem ? 1 : point.bytes;
+    const bool kept = !point.problem && !is_hidden(point.value) && but.find(text[at]) == std::string_view::npos;
+    result += kept ? text.substr(at, bytes) : "_";
+    at += bytes;
+  }
+  return result;
 }
+
+std::string line_name(std::string_view name) { return name.empty() ? "_" : visible(name, " #\\"); }
 
 std::string UniqueNames::take(const std::string& wanted) {
   std::string name = wanted;
@@ -89,18 +98,7 @@ std::string shown_name(std::string_view name) {
   return name.size() > kMost ? result + "..." : result;
 }
 
-std::string comment_text(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    // To JavaScript U+2028 and U+2029 end a line, and with it the comment.
-    const bool ends_line = text.substr(i, 2) == "\xe2\x80" && i + 2 < text.size() && (text[i + 2] | 1) == '\xa9';
-    if (ends_line) i += 2;
-    const bool plain = static_cast<unsigned char>(c) >= ' ' && c != 127 && c != '/' && c != '*' && c != '\\';
-    result += plain && !ends_line ? c : '_';
-  }
-  return result;
-}
+std::string comment_text(std::string_view text) { return visible(text, "/*\\"); }
 
 std::string gate_expression(Gate gate, std::string_view a, std::string_view b, std::string_view zero,
                             std::string_view one) {

@@ -13,7 +13,9 @@ namespace espalier {
 // Letters, digits and underscores, not beginning with a digit, never empty and no reserved word of any language
 // we write.
 std::string identifier(std::string_view name);
-// Without blanks or control characters, which would end a name in line formats.
+// With an underscore for each character that is hidden (is_hidden() of base/text.hpp), no UTF-8, or one of `but`.
+std::string visible(std::string_view text, std::string_view but = "");
+// Without blanks and hidden characters, which would end a name in line formats, or show another one.
 std::string line_name(std::string_view name);
 // Names that must all differ: one that is taken gets a number.
 class UniqueNames {
@@ -36,7 +38,7 @@ std::string verilog_letters(std::string_view name);
 std::string verilog_name(std::string_view letters);
 // A name out of a file for a message: short, one line, printable.
 std::string shown_name(std::string_view name);
-// Text for a comment: one line in any language, and no end of a block comment.
+// Text for a comment: one line in any language, no end of a block comment, and nothing hidden.
 std::string comment_text(std::string_view text);
 
 // "a & ~b" for two operands; `zero` and `one` are the language's constants.

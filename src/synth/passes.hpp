@@ -1,4 +1,4 @@
-// The passes that simplify() repeats to a fixed point: functions from netlist to netlist that change the function of no
+// The passes that simplify() repeats while they gain: functions from netlist to netlist that change the function of no
 // output. They take netlists that check_netlist has seen.
 #pragma once
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
@@ -281,6 +282,7 @@ CircuitSearch::Judged CircuitSearch::judge_group(const Netlist& parent, MutantGr
 void CircuitSearch::step(const ThreadPool& pool) {
   const std::uint64_t generation = state_.generation, wrong_before = state_.best_score.wrong;
   const std::size_t flaws_before = state_.best_score.flaws;
+  const SearchScore before = state_.best_score;
   const bool shrank = shrinking(), improved = improving();
   score_.draw_sample(generation, aim(), state_.parent);
   const Netlist parent =
@@ -320,16 +322,20 @@ void CircuitSearch::step(const ThreadPool& pool) {
   const auto turn = [&](std::uint64_t evaluations) {
     return evaluations / std::max<std::uint64_t>(1, options_.patience);
   };
-  if (improved)
-    confirm(pool);
-  else if (turn(state_.evaluations) > turn(state_.evaluations - groups * kLanes))
-    state_.best_score.wrong ? force(pool) : polish(SimplifyOptions::brief(), pool);
+  note(false, groups * kLanes, before);
+  const bool due = !improved && turn(state_.evaluations) > turn(state_.evaluations - groups * kLanes);
+  const bool wrong = state_.best_score.wrong > 0;
+  if (due && wrong && options_.construct) construct(pool);
+  const SearchScore built = state_.best_score;
+  if (improved) confirm(pool);
+  if (due && !wrong) polish(SimplifyOptions::brief(), pool);
   // The first circuit without a fault is worth the whole effort of simplify(), once.
   if (options_.shrink && !shrank && shrinking()) {
     state_.parent = state_.best;
     state_.parent_wrong = 0;
     polish({}, pool);
   }
+  note(false, 0, built);
   if (state_.best_score.wrong < wrong_before || state_.best_score.flaws < flaws_before)
     state_.improved_at = state_.evaluations;
   // Shrinking goes from the best: a parent with more gates than there is room for has no mutants that may follow it.
@@ -340,8 +346,20 @@ void CircuitSearch::step(const ThreadPool& pool) {
   }
 }
 
-// What the search does not reach by small changes is built, in several rounds while that helps.
-void CircuitSearch::force(const ThreadPool& pool) {
+// Mutants that led to nothing better count for the stage after them.
+void CircuitSearch::note(bool constructed, std::uint64_t count, const SearchScore& before) {
+  if (!constructed) drifted_ += count;
+  if (state_.best_score == before) return;
+  if (!constructed) count = std::exchange(drifted_, 0);
+  if (state_.history.empty() || state_.history.back().constructed != constructed)
+    state_.history.push_back({constructed, 0, before.wrong, before.wrong, before.size.gates, before.size.gates});
+  SearchStage& stage = state_.history.back();
+  stage.count += count;
+  stage.wrong_after = state_.best_score.wrong;
+  stage.gates_after = state_.best_score.size.gates;
+}
+
+void CircuitSearch::construct(const ThreadPool& pool) {
   constexpr std::uint64_t kRounds = 8;
   Compactor compactor(kind_);
   for (std::uint64_t round = 0; round < kRounds && state_.best_score.wrong; ++round) {
@@ -353,9 +371,11 @@ void CircuitSearch::force(const ThreadPool& pool) {
     const Netlist circuit = compactor.build();
     const std::uint64_t wrong = score_.judge(circuit, pool);
     if (wrong >= state_.best_score.wrong) return;
+    const SearchScore before = state_.best_score;
     state_.parent = circuit;
     state_.parent_wrong = wrong;
     take_best(circuit, wrong, pool);
+    note(true, 1, before);
   }
 }
 

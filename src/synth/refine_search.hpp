@@ -58,6 +58,7 @@ struct SearchOptions {
   std::size_t room = 2;                   // gates more than the best that the parent may have while it shrinks
   std::size_t company = 24;               // good mutants of a generation that are tried together; 0: none
   bool gates_first = false;               // fewer gates count while bits are wrong, too
+  bool construct = true;                  // bits may also be put right by construction
 };
 
 Fields fields_of(SearchOptions& options);
@@ -73,6 +74,14 @@ struct SearchScore {
   auto operator<=>(const SearchScore&) const = default;
 };
 
+// How the best circuit came about: what one way of changing circuits did to it before another one took its turn.
+struct SearchStage {
+  bool constructed = false;  // or found among mutants
+  std::uint64_t count = 0;   // rounds of construction, or mutants
+  std::uint64_t wrong_before = 0, wrong_after = 0;
+  std::size_t gates_before = 0, gates_after = 0;
+};
+
 // All that changes: what is needed to go on.
 struct SearchState {
   Netlist parent, best;
@@ -80,6 +89,7 @@ struct SearchState {
   std::uint64_t parent_wrong = 0;  // by the sample of the last generation
   std::uint64_t generation = 0, evaluations = 0;
   std::uint64_t improved_at = 0;  // evaluations when bits were last put right
+  std::vector<SearchStage> history = {};
 };
 
 class CircuitSearch {
@@ -91,6 +101,8 @@ class CircuitSearch {
   bool ended() const;
   // One generation, whole or not at all: a Cancelled of the pool leaves the state as it was.
   void step(const ThreadPool& pool);
+  // What the search does not reach by small changes is built, in several rounds while that helps.
+  void construct(const ThreadPool& pool);
 
  private:
   struct Choice;
@@ -103,7 +115,7 @@ class CircuitSearch {
   MutantGroup draw(const Netlist& parent, std::uint64_t generation, std::size_t group) const;
   MutantGroup unite(const std::vector<Judged>& judged, std::uint64_t generation) const;
   Judged judge_group(const Netlist& parent, MutantGroup group, std::uint64_t generation, std::size_t number) const;
-  void force(const ThreadPool& pool);
+  void note(bool constructed, std::uint64_t count, const SearchScore& before);
   void polish(const SimplifyOptions& options, const ThreadPool& pool);
   void confirm(const ThreadPool& pool);
   void take_best(const Netlist& circuit, std::uint64_t wrong, const ThreadPool& pool);
@@ -112,6 +124,7 @@ class CircuitSearch {
   SearchOptions options_;
   CircuitKind kind_;
   SearchState state_;
+  std::uint64_t drifted_ = 0;  // mutants since the best was last changed by one; for the history alone
 };
 
 }  // namespace espalier

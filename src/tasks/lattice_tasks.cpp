@@ -5,10 +5,10 @@
 #include <set>
 
 #include "base/files.hpp"
-#include "base/npz.hpp"
 #include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "espalier/model.hpp"
+#include "models/lattice/board_pairs.hpp"
 #include "models/lattice/lattice_objective.hpp"
 #include "tasks/registry.hpp"
 
@@ -80,13 +80,15 @@ class LatticeTaskOptions : public TaskOptions {
       fail("from", fmt::format("{}, a model with the boundary {}", from_, boundary(of_model)),
            fmt::format("one with the boundary {}, {}", boundary(own), why), "train it with that boundary first");
     }
-    auto made = std::make_unique<LatticeObjective>(prepared(), goal(), seed, model);
+    auto made = std::make_unique<LatticeObjective>(prepared(), goal(), seed, model, provenance_of(loaded.notes));
     // What a search made of the model may be wider as soft gates than what was trained: either is its shape.
     check_named("from", {of_model, made->options().automaton}, fmt::format("as in {}", from_));
     return made;
   }
   void follow(const Objective& made) override {
-    lattice.automaton = dynamic_cast<const LatticeObjective&>(made).options().automaton;
+    const LatticeOptions& options = dynamic_cast<const LatticeObjective&>(made).options();
+    lattice.automaton = options.automaton;
+    lattice.rollout.steps = options.rollout.steps;
   }
   std::vector<std::string> input_files() const final {
     std::vector<std::string> files;
@@ -217,50 +219,25 @@ class BoardsOptions : public LatticeTaskOptions {
           "pairs of boards in a NumPy .npz: start and target, [N, H, W] or [N, H, W, C] of 0 and 1; if their "
           "opposite edges touch, set the boundary to periodic")
         .metavar("FILE");
-    f.add("validation-fraction", validation_fraction_, "fraction of the pairs by which the best weights are chosen", 0,
+    f.add("validation-fraction", fractions_.validation, "fraction of the pairs by which the best circuit is chosen", 0,
           0.9);
+    f.add(
+        "test-fraction", fractions_.test,
+        "fraction of the pairs that neither fitting nor choosing sees: they judge the result; 0 = none, and nothing is "
+        "called solved",
+        0, 0.9);
     return f;
   }
   std::string data_file() const override { return data_; }
   std::shared_ptr<const LatticeGoal> goal() const override {
     if (data_.empty())
       fail("boards", "no data", "an .npz file with the arrays start and target in the option \"data\"");
-    const NpzFile file = read_npz(data_);
-    const NumpyArray start = array(file, "start"), target = array(file, "target");
-    if (!std::equal(start.shape.begin(), start.shape.begin() + 3, target.shape.begin()))
-      fail("boards", fmt::format("starts and targets of different sizes in {}", data_),
-           "the same number, height and width");
-    BoardPairs pairs;
-    pairs.name = fmt::format("{} of {} x {}", counted(start.shape[0], "pair"), start.shape[1], start.shape[2]);
-    pairs.count = static_cast<int>(start.shape[0]);
-    pairs.height = static_cast<int>(start.shape[1]);
-    pairs.width = static_cast<int>(start.shape[2]);
-    pairs.start_channels = start.shape.size() == 4 ? static_cast<int>(start.shape[3]) : 1;
-    pairs.target_channels = target.shape.size() == 4 ? static_cast<int>(target.shape[3]) : 1;
-    pairs.start = bits(start, "start");
-    pairs.target = bits(target, "target");
-    return boards_goal(std::move(pairs), validation_fraction_);
+    return boards_goal(read_board_pairs(data_), fractions_);
   }
 
  private:
-  NumpyArray array(const NpzFile& file, const std::string& name) const {
-    NumpyArray array = file.array(name);
-    constexpr std::size_t kMax = 1'000'000;
-    if ((array.shape.size() != 3 && array.shape.size() != 4) ||
-        !std::ranges::all_of(array.shape, [](std::size_t n) { return n > 0 && n <= kMax; }))
-      fail("boards", fmt::format("\"{}\" of {} in {}", name, counted(array.shape.size(), "dimension"), data_),
-           "[N, H, W] or [N, H, W, C], none of them 0");
-    return array;
-  }
-  std::vector<std::uint8_t> bits(const NumpyArray& array, const char* name) const {
-    std::vector<std::uint8_t> bits = array.octets(fmt::format("{} of {}", name, data_));
-    for (const std::uint8_t bit : bits)
-      if (bit > 1) fail("boards", fmt::format("{} in \"{}\" of {}", bit, name, data_), "only 0 and 1");
-    return bits;
-  }
-
   std::string data_;
-  double validation_fraction_ = 0.2;
+  BoardFractions fractions_;
 };
 
 struct Preset {
@@ -281,6 +258,7 @@ Task make_task(const Preset& p, Options options) {
     task.published = {{"train-steps", std::to_string(p.published_steps)},
                       {"budget", "0"},
                       {"seeds", "1"},
+                      {"by", "gradients"},
                       {"refine", "0"},
                       {"trials", "false"},
                       {"until-solved", "false"},
@@ -288,6 +266,7 @@ Task make_task(const Preset& p, Options options) {
                       {"gumbel-final", "0"},
                       {"temperature-final", "1"},
                       {"straight-from", "1"}};
+  if (p.published_steps && p.lattice.rollout.steps == 0) task.published.emplace_back("steps", "15");
   task.train.steps = p.train_steps;
   task.train.eval_every = p.eval_every;
   task.train.until_solved = true;
@@ -316,7 +295,10 @@ Preset picture_preset(const char* name, const char* summary, int side) {
   return {.name = name,
           .summary = summary,
           .lattice = {.automaton = {.channels = 64, .kernels = 4, .update = parse_layers("512x8,256,128,64")},
-                      .rollout = {.batch = 1, .height = side, .width = side, .steps = 15},  // 0: those of the target
+                      .rollout = {.batch = 1,
+                                  .height = side,
+                                  .width = side,
+                                  .steps = side ? 15 : 0},  // 0: those of the target
                       .recipe = {.temperature_final = 0.4, .gumbel_final = 1, .straight_from = 0.85},
                       .refine_every = 500},
           .lr = 0.06,

@@ -68,9 +68,9 @@ void Optimizer::step(Parameters& parameters, float lr, const ThreadPool& pool) {
     fail("optimizer step", fmt::format("{} parameters", parameters.num_parameters()),
          fmt::format("{} as at the start", first_.size()));
   check_rate("optimizer step", lr);
-  parameters.changed();
+  const bool clips = options_.clip_norm > 0 || options_.clip_value > 0;
+  const double norm = clips ? parameters.finite_gradient_norm("optimizer step", pool) : 0.0;
   ++steps_;
-  const double norm = options_.clip_norm > 0 ? parameters.gradient_norm(pool) : 0.0;
   const Update u = make_update(options_, steps_, lr, clip_scale(options_, norm));
   float* w = parameters.values().data();
   const float* g = parameters.gradients().data();
@@ -93,7 +93,6 @@ void sgd_step(Parameters& parameters, std::size_t begin, std::size_t end, float 
   if (begin > end || end > parameters.num_parameters())
     fail("sgd step", fmt::format("parameters {} to {}", begin, end),
          fmt::format("a part of {}", parameters.num_parameters()));
-  parameters.changed();
   float* values = parameters.values().data();
   const float* gradients = parameters.gradients().data();
   parameters.for_trainable(begin, end, [&](std::size_t first, std::size_t last) {

@@ -22,6 +22,9 @@ constexpr std::size_t kReduceChunk = 4096;  // floats of all slots that one work
 }  // namespace
 
 std::size_t Parameters::add(std::string name, std::vector<std::size_t> shape) {
+  if (!owner_.empty())
+    fail("add parameter", fmt::format("\"{}\" in the parameters of {}", name, owner_), "Parameters of its own",
+         "its tensors are laid out anew when it changes");
   for (const TensorInfo& t : tensors_)
     if (t.name == name) fail("add parameter", fmt::format("\"{}\" twice", name), "a new name");
   constexpr std::size_t kMaxFloats = std::size_t{1} << 40;
@@ -101,9 +104,23 @@ double Parameters::gradient_norm(const ThreadPool& pool) const {
   return std::sqrt(squares);
 }
 
+double Parameters::finite_gradient_norm(const char* op, const ThreadPool& pool) const {
+  const double norm = gradient_norm(pool);  // squares of floats are finite in double
+  if (std::isfinite(norm)) return norm;
+  for (const TensorInfo& t : tensors_) {
+    if (t.frozen) continue;
+    const std::span<const float> gradients = std::span(gradients_).subspan(t.offset, t.size);
+    const auto bad = std::ranges::find_if(gradients, [](float g) { return !std::isfinite(g); });
+    if (bad != gradients.end())
+      fail(op, fmt::format("a gradient of {} in \"{}\", element {}", *bad, t.name, bad - gradients.begin()),
+           "finite gradients", "no weight has changed; a lower learning rate or smaller inputs may help");
+  }
+  fail(op, fmt::format("gradients of norm {}", norm), "a finite norm");
+}
+
 double Parameters::clip_gradients(double max_norm, const ThreadPool& pool) {
   if (!(max_norm >= 0)) fail("clip gradients", fmt::format("a norm of {}", max_norm), "0 or more");
-  const double norm = gradient_norm(pool);
+  const double norm = finite_gradient_norm("clip gradients", pool);
   if (norm > max_norm) {
     const auto scale = static_cast<float>(max_norm / norm);
     pool.for_chunks(gradients_.size(), kFlatChunk, 0.2, [&](Chunk c) {
@@ -115,6 +132,7 @@ double Parameters::clip_gradients(double max_norm, const ThreadPool& pool) {
 
 void Parameters::clip_gradient_values(float limit, const ThreadPool& pool) {
   if (!(limit >= 0)) fail("clip gradient values", fmt::format("a limit of {}", limit), "0 or more");
+  finite_gradient_norm("clip gradient values", pool);
   pool.for_chunks(gradients_.size(), kFlatChunk, 0.2, [&](Chunk c) {
     for (std::size_t i = c.begin; i < c.end; ++i) gradients_[i] = std::clamp(gradients_[i], -limit, limit);
   });
@@ -129,6 +147,40 @@ std::string Parameters::hash() const {
     hasher.add(values(i));
   }
   return hasher.hex();
+}
+
+ForwardPass ForwardPass::next() {
+  ForwardPass pass;
+  pass.id_ = std::make_shared<const char>();  // an address that is nobody else's while anyone has the name
+  return pass;
+}
+
+const ForwardPass& LastPass::begin() {
+  ++waiting_;
+  used_ = false;
+  return last_ = ForwardPass::next();
+}
+
+void LastPass::check(std::string_view op, std::string_view how) {
+  if (last_ && waiting_ == (used_ ? 0u : 1u)) return;
+  const std::size_t waiting = std::exchange(waiting_, 0);
+  const bool gone = !std::exchange(last_, {});
+  if (waiting > 1)
+    fail(op, fmt::format("{} forward passes since the last backward pass, and no name", waiting),
+         "the name of the forward pass that is meant", how);
+  if (gone) fail(op, "no forward pass since the last change", "a forward pass first");
+  fail(op, "a forward pass that waits but has been followed by another", "that forward pass again, or a name", how);
+}
+
+void LastPass::check(std::string_view op, const ForwardPass& pass) const {
+  if (!pass) fail(op, "the name of no forward pass", "that of a forward pass made for training");
+  if (pass != last_)
+    fail(op, "a forward pass that is no longer the last one", "the last one",
+         "it was followed by another or by a change of weights, or is of another network: run it again, then go back");
+}
+
+void LastPass::went_back() {
+  if (!std::exchange(used_, true)) --waiting_;
 }
 
 GradientSlots::GradientSlots(std::size_t slots, std::size_t floats)
@@ -265,7 +317,6 @@ void load_parameters(Parameters& parameters, const SafetensorsFile& file) {
     for (const float v : values)
       if (!std::isfinite(v)) fail("load model", fmt::format("{} in \"{}\"", v, t.name), "finite numbers");
   }
-  parameters.changed();
 }
 
 }  // namespace espalier

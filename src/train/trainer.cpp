@@ -117,7 +117,6 @@ double Trainer::progress(std::uint64_t step) const {
 
 void Trainer::go_back() {
   std::ranges::copy(state_.best_values, objective_.parameters().values().begin());
-  objective_.parameters().changed();
   objective_.restore_state(state_.best_state);
   std::ranges::fill(optimizer_.first_moment(), 0.0f);
   std::ranges::fill(optimizer_.second_moment(), 0.0f);
@@ -134,7 +133,7 @@ std::string Objective::score_text(const Evaluation& evaluation) const {
 }
 
 Outcome Trainer::ended() const {
-  if (options_.until_solved && state_.evaluated && state_.best.solved) return Outcome::kSolved;
+  if (options_.until_solved && state_.evaluated && state_.best.passed) return Outcome::kSolved;
   if (options_.patience && state_.evaluations_since_best >= options_.patience) return Outcome::kHopeless;
   if (state_.step >= options_.steps) return Outcome::kFinished;
   return Outcome::kRunning;

@@ -30,17 +30,10 @@ class Flags : public testing::Test {
   }
   // A picture of 3 x 3 with a cell of few gates; the run's folder.
   static Arguments picture(const std::string& name) {
-    return {"train",         "pattern",
-            "--target",      *folder_ / "target.txt",
-            "--kernels",     "4",
-            "--perceive",    "8,4,2",
-            "--channels",    "4",
-            "--update",      "32x2,16,8,4",
-            "--steps",       "4",
-            "--train-steps", "1",
-            "--refine",      "0",
-            "--quiet",       "--force",
-            "--out",         *folder_ / name};
+    return {"train",     "pattern",     "--by",       "training", "--target",      *folder_ / "target.txt",
+            "--kernels", "4",           "--perceive", "8,4,2",    "--channels",    "4",
+            "--update",  "32x2,16,8,4", "--steps",    "4",        "--train-steps", "1",
+            "--refine",  "0",           "--quiet",    "--force",  "--out",         *folder_ / name};
   }
   static nlohmann::json config(const std::string& name) {
     return nlohmann::json::parse(text_of(*folder_ / (name + "/config.json")));
@@ -120,6 +113,7 @@ TEST_F(Flags, AShapeThatIsNotThatOfTheModelToBeginWithIsRefusedAndTheConfigTells
   Arguments two = picture("two");
   ASSERT_EQ(run(two).exit_code, 0);
   const Arguments from{"train",         "pattern",
+                       "--by",          "training",
                        "--target",      *folder_ / "target.txt",
                        "--from",        *folder_ / "two",
                        "--steps",       "4",
@@ -162,8 +156,9 @@ TEST_F(Flags, AModelToBeginWithHasTheBoundaryThatHealingOrAsynchronousUpdatesNee
     Arguments first = picture(boundary);
     first.insert(first.end(), {"--boundary", boundary});
     EXPECT_EQ(run(first).exit_code, 0);
-    return run({"train", "pattern", "--target", *folder_ / "target.txt", "--from", *folder_ / boundary, keep, "--steps",
-                "4", "--train-steps", "1", "--refine", "0", "--quiet", "--force", "--out", *folder_ / "later"});
+    return run({"train", "pattern", "--by", "training", "--target", *folder_ / "target.txt", "--from",
+                *folder_ / boundary, keep, "--steps", "4", "--train-steps", "1", "--refine", "0", "--quiet", "--force",
+                "--out", *folder_ / "later"});
   };
   expect_one_line(from("periodic", "--heal"), 1, {"boundary periodic", "expected", "boundary zero", "heals", "hint"});
   expect_one_line(from("zero", "--async"), 1, {"boundary zero", "expected", "boundary periodic", "random times"});

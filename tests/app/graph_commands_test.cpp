@@ -179,16 +179,36 @@ TEST(Train, ARegressionEndsWithItsRSquared) {
   write(folder / "rows.csv", rows);
   const Ended e = run({"train", "table", "--csv", folder / "rows.csv", "--target", "y", "--train-steps", "20",
                        "--quiet", "--out", folder / "run"});
-  EXPECT_TRUE(has(e.out, "not solved, R² 0.")) << e.out;
+  EXPECT_TRUE(has(e.out, "R² 0.")) << e.out;
   EXPECT_FALSE(has(e.out, "score")) << e.out;
   expect_one_line(run({"eval", folder / "run", folder / "none.csv"}), 1, {"none.csv"});
   EXPECT_TRUE(has(run({"eval", folder / "run", folder / "rows.csv"}).out, "R² 0.")) << e.out;
 }
 
-TEST(Predict, AnUnseenWordIsNoughtsAndAMissingColumnIsAnError) {
+TEST(Predict, AnUnseenWordIsRefusedOrAllowedAndTold) {
   const TempFolder folder;
-  write(folder / "unseen.csv", "size,colour\n1.3,green\n9.2,green\n");
-  EXPECT_EQ(run({"predict", table_model(), folder / "unseen.csv"}).out, "kind\na\nb\n");
+  const std::string csv = folder / "unseen.csv";
+  write(csv, "size,colour,kind\n1.3,green,a\n1.2,red,a\n9.2,green,b\n9.1,RED,b\n");
+  for (const char* command : {"predict", "eval"}) {
+    expect_one_line(run({command, table_model(), csv}), 1,
+                    {"\"RED\"", "column \"colour\"", "line 5", "1 row; 2 such words", "did you mean \"red\"?"});
+    const Ended allowed = run({command, table_model(), csv, "--allow-unknown"});
+    EXPECT_EQ(allowed.exit_code, 0) << allowed.err;
+    EXPECT_TRUE(has(allowed.err, "\"green\" was not in the training rows; 2 rows, the first in line 2")) << allowed.err;
+    EXPECT_TRUE(
+        has(allowed.err, "\"RED\" was not in the training rows; 1 row, the first in line 5; did you mean \"red\"?"))
+        << allowed.err;
+    if (command == std::string("predict")) {
+      EXPECT_EQ(allowed.out, "kind,unknown\na,colour\na,\nb,colour\nb,colour\n");
+    }
+  }
+  write(csv, "size;colour\n1.3;blue\n");
+  const Ended known = run({"predict", table_model(), csv, "--allow-unknown"});
+  EXPECT_EQ(known.out + known.err, "kind\na\n");
+}
+
+TEST(Predict, AMissingColumnIsAnError) {
+  const TempFolder folder;
   write(folder / "missing.csv", "colour\nred\n");
   expect_one_line(run({"predict", table_model(), folder / "missing.csv"}), 1,
                   {"no column \"size\"", "of that name", "the table has colour"});
@@ -234,6 +254,31 @@ TEST(Ged, DistanceOfJsonAndGxlWithEditsAndCosts) {
   const auto bounds = run({"ged", f.a, folder / "c.json", "--exact-budget", "0", "--json"}).json();
   EXPECT_LE(bounds.at("lower"), 2);
   EXPECT_GE(bounds.at("upper"), 2);
+}
+
+TEST(Ged, MeasuredNumbersAreNoLabelsUnlessTheyAreChosen) {
+  const TempFolder folder;
+  const auto letter = [](const char* symbol, const char* x) {
+    return std::string("<gxl><graph edgemode=\"undirected\"><node id=\"a\"><attr name=\"symbol\"><string>") + symbol +
+           "</string></attr><attr name=\"x\"><float>" + x + "</float></attr></node></graph></gxl>";
+  };
+  const std::string a = folder / "a.gxl", b = folder / "b.gxl", c = folder / "c.gxl";
+  write(a, letter("A", "0.5"));
+  write(b, letter("A", "0.51"));
+  write(c, letter("B", "0.5"));
+  const Ended e = run({"ged", a, b});
+  EXPECT_TRUE(has(e.out, "distance 0 (exact)")) << e.out;
+  EXPECT_TRUE(has(e.err, "labels are made of symbol; not used: x ")) << e.err;
+  EXPECT_EQ(run({"ged", a, b, "--quiet"}).err, "");
+  const Ended chosen = run({"ged", a, b, "--attributes", "symbol,x"});
+  EXPECT_TRUE(has(chosen.out, "distance 1 (exact)")) << chosen.out;
+  EXPECT_TRUE(has(chosen.err, "labels are made of symbol, x\n")) << chosen.err;
+  const auto j = run({"ged", a, c, "--json", "--attributes", "x"}).json();
+  EXPECT_EQ(j.at("distance"), 0);
+  EXPECT_EQ(j.at("attributes").dump(), R"({"ignored":["symbol"],"used":["x"]})");
+  expect_one_line(run({"ged", a, b, "--attributes", "symbol,z"}), 1, {"\"z\"", "no graph has", "x"});
+  const auto many = run({"ged", folder.path(), "--json", "--quiet"}).json();
+  EXPECT_EQ(many.at("attributes").at("ignored").dump(), R"(["x"])");
 }
 
 TEST(Ged, EditsOfDirectedGraphsHaveArrows) {

@@ -59,7 +59,7 @@ TEST(LatticeInput, IsRefusedBeforeAnyWork) {
       {{"checkerboard", "--seed", "-1"}, 2, {"--seed", "-1", "0 to 18446744073709551615"}},
       {{"checkerboard", "--seed", "99999999999999999999999"}, 2, {"9999, expected 0 to 18446744073709551615"}},
       {{"checkerboard", "--train-steps", "2000000000"}, 2, {"got 2000000000, expected 0 to 1000000000"}},
-      {{"checkerboard", "--steps", "0"}, 2, {"--steps"}},
+      {{"checkerboard", "--steps", "0"}, 1, {"0 steps"}},
       {{"life", "--channels", "0"}, 2, {"--channels"}},
       {{"life", "--kernels", "100000"}, 2, {"--kernels"}},
       {{"life", "--fire-rate", "2"}, 2, {"--fire-rate"}},

@@ -66,6 +66,56 @@ TEST_F(Prove, ARefutationComesWithABoardThatIsDrawnAndWritten) {
   EXPECT_THAT(run({"prove", model(), "converges", "--steps", "2"}).out, HasSubstr("checked by simulation"));
 }
 
+// By hand: the board of the answer, run by another command, does what the answer says and breaks the claim.
+void expect_replayed(const std::string& model, const Arguments& claim, const TempFolder& folder, int exit_code = 4) {
+  Arguments proving{"prove", model, "--json"};
+  proving.insert(proving.begin() + 2, claim.begin(), claim.end());
+  const Ended proved = run(proving);
+  ASSERT_EQ(proved.exit_code, exit_code) << proved.out << proved.err;
+  std::ofstream(folder / "proof.json") << proved.out;
+  const nlohmann::json example = proved.json().at("counter_example");
+  const Ended ran = run({"run", model, "--start", folder / "proof.json", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const nlohmann::json j = ran.json();
+  EXPECT_EQ(j.at("start"), example.at("start"));
+  EXPECT_EQ(j.at("end"), example.at("end"));
+  EXPECT_EQ(j.at("steps"), example.at("steps"));
+  int wrong = 0;
+  for (std::size_t c = 0; c < example.at("target").size(); ++c)
+    for (std::size_t y = 0; y < j.at("height"); ++y)
+      for (std::size_t x = 0; x < j.at("width"); ++x)
+        wrong += j["end"][c][y].get<std::string>()[x] != example["target"][c][y].get<std::string>()[x];
+  EXPECT_GT(wrong, 0);
+  EXPECT_EQ(example.at("wrong"), wrong);
+  for (std::size_t c = 0; claim[0] == "fixed" && c < example["target"].size(); ++c)
+    EXPECT_EQ(j["start"][c], example["target"][c]);
+}
+
+TEST_F(Prove, ABoardThatBreaksAClaimIsRunAgain) {
+  const TempFolder folder;
+  expect_replayed(model(), {"converges", "--steps", "2"}, folder);
+  expect_replayed(model(), {"converges", "--steps", "2", "--size", "5x7"}, folder);
+  expect_replayed(model(), {"converges", "--async"}, folder);  // with the updates that break it
+  const auto j = nlohmann::json::parse(text_of(folder / "proof.json"));
+  EXPECT_EQ(j.at("counter_example").at("updates").size(), 20u);
+  expect_one_line(run({"run", model(), "--start", folder / "proof.json", "--steps", "21"}), 2, {"--steps", "20"});
+  expect_one_line(run({"run", model(), "--start", folder / "proof.json", "--async", "0.5"}), 2, {"--async"});
+  expect_replayed(model(), {"fixed"}, folder);
+  expect_one_line(run({"run", model(), "--start", folder / "proof.json", "--size", "50"}), 2, {"--size"});
+  expect_replayed(model(), {"heals", "--damage", "2", "--steps", "1"}, folder);
+  expect_replayed(model(), {"equals", "--rule", "B3/S23"}, folder);
+  // What is no such board is named.
+  std::ofstream(folder / "proved.json") << run({"prove", model(), "converges", "--json"}).out;
+  expect_one_line(run({"run", model(), "--start", folder / "proved.json"}), 1, {"no counter-example", "proved"});
+  for (const char* change : {"/counter_example/start/0", "/counter_example/start/1/2", "/counter_example/steps",
+                             "/counter_example/updates", "/counter_example"}) {
+    nlohmann::json bad = nlohmann::json::parse(text_of(folder / "proof.json"));
+    bad[nlohmann::json::json_pointer(change)] = "?";
+    std::ofstream(folder / "bad.json") << bad;
+    expect_one_line(run({"run", model(), "--start", folder / "bad.json"}), 1, {"bad.json", "prove --json"});
+  }
+}
+
 TEST_F(Prove, TheBoardThatRefutesIsTheSameForAnyNumberOfThreads) {
   const auto proof = [](const std::string& threads) {
     nlohmann::json j = run({"prove", model(), "converges", "--steps", "2", "--json", "--threads", threads}).json();
@@ -160,6 +210,17 @@ TEST(ProveTheDefaultTask, TheTrainedCheckerboardConvergesFromEveryStartWhereTheS
   EXPECT_EQ(converges("64", "80"), "proved");
   EXPECT_EQ(converges("16", "15"), "refuted");
   EXPECT_EQ(converges("18", "80"), "refuted");
+  // Once it has shown the target twice in a row it stays, which is less than what `fixed` claims.
+  const Ended fixed = run({"prove", board, "fixed", "--size", "16", "--json"});
+  EXPECT_EQ(fixed.exit_code, 5);
+  EXPECT_EQ(fixed.json()["verdict"], "weaker");
+  EXPECT_THAT(fixed.json()["claim"], HasSubstr("board that shows the target shows it ever after"));
+  EXPECT_THAT(fixed.json()["weaker_claim"], HasSubstr("shows the target 2 times in a row shows it ever after"));
+  EXPECT_THAT(run({"prove", board, "fixed"}).out,
+              testing::AllOf(HasSubstr("refuted: every board of any size that shows the target shows it ever after"),
+                             HasSubstr("only a weaker claim is proved: every board with sides that are multiples of 4"),
+                             testing::Not(testing::StartsWith("proved"))));
+  expect_replayed(board, {"fixed"}, folder, 5);
 }
 
 TEST_F(Prove, CircuitsAreShownAsTablesAndWithoutTheChannelsThatCanGo) {
@@ -190,7 +251,7 @@ TEST_F(Prove, ExportsRunTheModelsOwnBoardToItsTarget) {
   exported("verilog", "small.v");
   exported("js", "small.mjs");
   const std::string verilog = text_of(*folder_ / "small.v");
-  for (const char* word : {"parameter HEIGHT = 8", "parameter WIDTH = 8", "parameter PERIODIC = 0", "START = 256'h"})
+  for (const char* word : {"parameter HEIGHT = 8", "parameter WIDTH = 8", "parameter PERIODIC = 0", " << 7*WIDTH*4)"})
     EXPECT_THAT(verilog, HasSubstr(word));
   // An array without a parameter set, twenty steps on: the checkerboard.
   std::ofstream(*folder_ / "top.v") << R"(module top;

@@ -48,11 +48,9 @@ TEST(RefineCommand, AModelOutOfTimeIsSavedAndGoesOnToTheSameBits) {
   EXPECT_EQ(read_text(folder / "pieces"), read_text(folder / "whole"));
   EXPECT_EQ(run({"eval", folder / "whole", "--reset-steps", "1"}).exit_code, 0);
   EXPECT_NE(run({"info", folder / "whole"}).out.find("refined.from"), std::string::npos);
-  // Soft against hard is about the weights that it was made from.
-  const Ended refined = run({"eval", folder / "whole", "--divergence", "--json"});
+  // The weights that it was made from are another network.
+  expect_one_line(run({"eval", folder / "whole", "--divergence", "--json"}), 1, {"no weights made"});
   const Ended trained = run({"eval", folder / "run", "--divergence", "--json", "--svg", folder / "apart.svg"});
-  ASSERT_EQ(refined.exit_code, 0) << refined.err;
-  EXPECT_EQ(refined.json().at("steps"), trained.json().at("steps"));
   EXPECT_GT(trained.json().at("steps").back().at("difference"), 0.0);
   EXPECT_NE(read_text(folder / "apart.svg").find("<svg"), std::string::npos);
 }

@@ -16,7 +16,7 @@ const Surroundings kMany{{{"ESPALIER_OVERSUBSCRIBE", "1"}}, "", RLIM_INFINITY};
 // Without the times and the thread count, which may differ.
 nlohmann::json settled(const nlohmann::json& summary) {
   nlohmann::json kept = summary;
-  for (const char* field : {"seconds", "ms_per_step", "wall_seconds", "peak_rss_mb", "threads", "model"})
+  for (const char* field : {"seconds", "ms_per_step", "wall_seconds", "timing", "peak_rss_mb", "threads", "model"})
     kept.erase(field);
   return kept;
 }
@@ -72,6 +72,8 @@ Arguments picture(const TempFolder& folder, const std::string& seed, const std::
   std::ofstream(folder / "target.txt") << "##.\n.##\n#..\n";
   return {"train",
           "pattern",
+          "--by",
+          "training",
           "--target",
           folder / "target.txt",
           "--channels",
@@ -182,7 +184,7 @@ TEST(Seeds, ATrialOfASweepThatFailsIsToldOf) {
 TEST(Seeds, WhatASweepIsGivenHoldsAlsoWhereItIsTheDefault) {
   const TempFolder folder;
   const auto refused = [&](const Arguments& more, const std::vector<std::string>& words) {
-    Arguments sweep{"sweep", "letter", "--quiet", "--out", folder / "s"};
+    Arguments sweep{"sweep", "letter", "--by", "training", "--quiet", "--out", folder / "s"};
     sweep.insert(sweep.end(), more.begin(), more.end());
     expect_one_line(run(sweep), 1, words);
     EXPECT_FALSE(std::filesystem::exists(folder / "s"));
@@ -219,10 +221,14 @@ TEST(Seeds, ForceRemovesTheOldSeedsAndNothingElse) {
   std::ofstream(folder / "run/seed-6/mine.txt") << "kept";
   Arguments again = seeds(folder / "run", "2", "2");
   again.push_back("--force");
+  expect_one_line(run(again), 1, {"seed-6/mine.txt"});
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/seed-6/model.safetensors"));
+  EXPECT_EQ(text_of(folder / "run/seed-6/mine.txt"), "kept");
+  std::filesystem::remove(folder / "run/seed-6/mine.txt");
   ASSERT_EQ(run(again).exit_code, 0);
   EXPECT_TRUE(std::filesystem::exists(folder / "run/seed-5/model.safetensors"));
-  EXPECT_FALSE(std::filesystem::exists(folder / "run/seed-6/model.safetensors"));
-  EXPECT_EQ(text_of(folder / "run/seed-6/mine.txt"), "kept");
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/seed-6"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/replaced-run"));
 }
 
 TEST(Seeds, AllFailingIsOneLine) {

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/folder.hpp"
 #include "espalier/error.hpp"
 #include "temp_folder.hpp"
 
@@ -85,12 +86,13 @@ TEST(Files, AFullDiskKeepsTheOldFileAndIsAnErrorNotASignal) {
 TEST(Files, AppendingAddsToTheEndOrNotAtAll) {
   const TempFolder folder;
   const std::string path = folder / "log";
-  append_text(path, "one\n");
-  append_text(path, "two\n");
+  const Folder handle(folder.path());
+  handle.append("log", "one\n");
+  handle.append("log", "two\n");
   EXPECT_EQ(read_text(path), "one\ntwo\n");
-  EXPECT_EQ(under_a_file_size_limit([&] { append_text(path, std::string(1 << 20, 'x')); }), 7);
+  EXPECT_EQ(under_a_file_size_limit([&] { handle.append("log", std::string(1 << 20, 'x')); }), 7);
   EXPECT_EQ(read_text(path), "one\ntwo\n");
-  EXPECT_THAT(message_of<Error>([&] { append_text(folder / "absent/log", "x"); }), HasSubstr("No such file"));
+  EXPECT_THAT(message_of<Error>([&] { handle.append("absent/log", "x"); }), HasSubstr("No such file"));
 }
 
 TEST(Files, ErrorsNameThePathTheCauseAndTheWayOut) {
@@ -179,11 +181,60 @@ TEST(Files, LeftoversOfDeadWritersAreSweptAndOthersStay) {
   const std::string living = folder / (".model.espalier-tmp-" + std::to_string(getpid()) + "-0");
   for (const std::string& path : {dead, living, folder / ".model.espalier-tmp-x", folder / "model"})
     std::ofstream(path) << "x";
-  remove_stale_temporaries(folder.path());
+  Folder(folder.path()).remove_stale_temporaries();
   EXPECT_FALSE(std::filesystem::exists(dead));
   EXPECT_TRUE(std::filesystem::exists(living));
   EXPECT_EQ(entries_in(folder.path()), 3u);
-  remove_stale_temporaries(folder / "absent");
+}
+
+// --- Folders by their handle.
+
+TEST(Folder, FilesFollowTheFolderAndNotItsName) {
+  const TempFolder temp;
+  make_folder(temp / "run");
+  make_folder(temp / "other");
+  const Folder folder(temp / "run");
+  folder.write("file", "one");
+  EXPECT_TRUE(folder.is_at(temp / "run"));
+  std::filesystem::rename(temp / "run", temp / "moved");
+  std::filesystem::rename(temp / "other", temp / "run");
+  folder.write("file", "two");
+  folder.append("log", "line\n");
+  EXPECT_FALSE(folder.is_at(temp / "run"));
+  EXPECT_TRUE(folder.is_at(temp / "moved"));
+  EXPECT_EQ(std::filesystem::canonical(folder.whereabouts()), std::filesystem::canonical(temp / "moved"));
+  EXPECT_EQ(read_text(temp / "moved/file"), "two");
+  EXPECT_EQ(read_text(temp / "moved/log"), "line\n");
+  EXPECT_EQ(entries_in(temp / "run"), 0u);
+  EXPECT_FALSE(folder.is_removed());
+  std::filesystem::remove_all(temp / "moved");
+  EXPECT_TRUE(folder.is_removed());
+  EXPECT_THROW(folder.write("file", "three"), Error);
+}
+
+TEST(Folder, LinksAreFollowedByWholeFilesAndByNothingElse) {
+  const TempFolder temp;
+  make_folder(temp / "run");
+  write_atomically(temp / "precious", "mine");
+  std::filesystem::create_symlink("../precious", temp / "run/link");
+  const Folder folder(temp / "run");
+  EXPECT_TRUE(folder.has("link"));
+  EXPECT_FALSE(folder.is_file("link"));
+  EXPECT_THROW(folder.append("link", "x"), Error);
+  EXPECT_THROW(folder.cut("link", 0), Error);
+  EXPECT_EQ(read_text(temp / "precious"), "mine");
+  folder.write("link", "new");
+  EXPECT_EQ(read_text(temp / "precious"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(temp / "run/link"));
+  folder.remove("link");
+  EXPECT_EQ(read_text(temp / "precious"), "new");
+}
+
+TEST(Folder, HasOneOwnerThatDeletedFilesDoNotChange) {
+  const TempFolder temp;
+  const Folder first(temp.path()), second(temp.path());
+  EXPECT_TRUE(first.try_own());
+  EXPECT_FALSE(second.try_own());
 }
 
 // Not every path below /dev or /proc names a device.

@@ -29,6 +29,14 @@ TEST(Json, MalformedTextIsOneLineWithThePlace) {
   EXPECT_THAT(refused("1e999"), HasSubstr("out of range"));
 }
 
+TEST(Json, AZeroByteIsNotTheEndOfTheText) {
+  using namespace std::string_literals;
+  EXPECT_THAT(refused("{}\0"s), HasSubstr("byte 3"));
+  EXPECT_THAT(refused("{\"a\":1}\0 and more"s), HasSubstr("byte 8"));
+  EXPECT_THAT(refused("\0{}"s), HasSubstr("byte 1"));
+  EXPECT_NO_THROW(parse_json("\"\\u0000\"", "test"));  // as a character it may well be there
+}
+
 TEST(Json, DepthHasALimitAndADeepTextDoesNotCrash) {
   const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_NO_THROW(parse_json(nested(kMaxJsonDepth), "test"));

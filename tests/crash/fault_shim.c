@@ -50,6 +50,19 @@ static int descriptor_below_prefix(int descriptor) {
   return path[0] == '/' && below_prefix(path);
 }
 
+// A path seen from the handle of a folder.
+static int below_prefix_at(int folder, const char* path) {
+  if (path[0] == '/' || folder == AT_FDCWD) return below_prefix(path);
+  char link[64], whole[2 * PATH_MAX];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+  const ssize_t length = readlink(link, whole, PATH_MAX - 1);
+  if (length < 0) return 0;
+  whole[length] = 0;
+  strncat(whole, "/", 2);
+  strncat(whole, path, PATH_MAX - 1);
+  return below_prefix(whole);
+}
+
 // 0: go on; otherwise the errno to fail with, or -1 for a short write.
 static int strike(void) {
   const long at = atol(setting("FAULT_AT"));
@@ -91,6 +104,18 @@ static int changes(int flags) { return (flags & O_ACCMODE) != O_RDONLY || (flags
 DEFINE_OPEN(open)
 DEFINE_OPEN(open64)
 
+#define DEFINE_OPENAT(name)                                              \
+  int name(int folder, const char* path, int flags, ...) {               \
+    va_list arguments;                                                   \
+    va_start(arguments, flags);                                          \
+    const mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0; \
+    va_end(arguments);                                                   \
+    FAIL_IF_STRUCK(changes(flags) && below_prefix_at(folder, path));     \
+    return REAL(name)(folder, path, flags, mode);                        \
+  }
+DEFINE_OPENAT(openat)
+DEFINE_OPENAT(openat64)
+
 ssize_t write(int descriptor, const void* bytes, size_t count) {
   if (descriptor > 2 && descriptor_below_prefix(descriptor)) {
     const int struck = strike();
@@ -115,6 +140,10 @@ int rename(const char* from, const char* to) {
   FAIL_IF_STRUCK(below_prefix(to));
   return REAL(rename)(from, to);
 }
+int renameat(int from_folder, const char* from, int to_folder, const char* to) {
+  FAIL_IF_STRUCK(below_prefix_at(to_folder, to));
+  return REAL(renameat)(from_folder, from, to_folder, to);
+}
 int link(const char* from, const char* to) {
   FAIL_IF_STRUCK(below_prefix(to));
   return REAL(link)(from, to);
@@ -122,6 +151,14 @@ int link(const char* from, const char* to) {
 int unlink(const char* path) {
   FAIL_IF_STRUCK(below_prefix(path));
   return REAL(unlink)(path);
+}
+int unlinkat(int folder, const char* path, int flags) {
+  FAIL_IF_STRUCK(below_prefix_at(folder, path));
+  return REAL(unlinkat)(folder, path, flags);
+}
+int mkdirat(int folder, const char* path, mode_t mode) {
+  FAIL_IF_STRUCK(below_prefix_at(folder, path));
+  return REAL(mkdirat)(folder, path, mode);
 }
 int remove(const char* path) {
   FAIL_IF_STRUCK(below_prefix(path));

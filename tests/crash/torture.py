@@ -77,11 +77,11 @@ def call(arguments, limit=None, **environment):
 
 
 def hash_of(result, text=None):
-    """Of the last weights and, as a search may have found another circuit, of the tensors of the best model."""
+    """Of the best model, and of all tensors of its file: the weights are there, too, where a search found another circuit."""
     report = json.loads(result.stdout if text is None else text)
     model = pathlib.Path(report["model"]).read_bytes()
     header = 8 + int.from_bytes(model[:8], "little")
-    return report["weights_hash"] + hashlib.sha256(model[header:]).hexdigest()[:16]
+    return report["model_hash"] + hashlib.sha256(model[header:]).hexdigest()[:16]
 
 
 def count(name, by=1):
@@ -106,7 +106,7 @@ def metrics_of(out):
 def finish(scenario, out, expected, what, old_hash=None):
     """Resume until done, or begin when there is no run yet; the hash must be the expected one, or that of the whole old run
     when it was not replaced yet."""
-    begun = any((out / name).exists() for name in ("config.json", "config-next.json"))
+    begun = any((out / name).exists() for name in ("config.json", "replaced-run/config.json"))
     arguments = ["train", "--resume", str(out), *COMMON] if begun else start(scenario, out, "--force")
     result = call(arguments)
     if result.returncode != 0:

@@ -36,8 +36,7 @@ TEST(DagNN, ATinyNetworkByHand) {
   n.add_edge(x, y, -1.0f);
   const float samples[] = {1.0f, -2.0f};
   EXPECT_EQ(outputs_of(n, {1.0f, -2.0f}, 2), (std::vector<float>{3 * (2 + 1) - 1, 0 + 2}));
-  n.forward(samples, 2);
-  n.backward_accumulate(std::vector<float>{1.0f, 1.0f});
+  n.backward_accumulate(n.forward(samples, 2).pass, std::vector<float>{1.0f, 1.0f});
   EXPECT_EQ(n.edge_grad(x, h), 3.0f);  // only the first sample is above zero
   EXPECT_EQ(n.edge_grad(h, y), 3.0f);
   EXPECT_EQ(n.edge_grad(x, y), 1.0f - 2.0f);

@@ -61,65 +61,6 @@ double number(const Facts& facts, const std::string& name) {
   return 0;
 }
 
-TEST(TableCsv, QuotesLinesAndMistakes) {
-  const CsvTable t = parse_csv("\xEF\xBB\xBFname,\"a \"\"b\"\"\"\r\n x , 1\r\n\"two\nlines\",2\n\n", "t");
-  EXPECT_EQ(t.header, (std::vector<std::string>{"name", "a \"b\""}));
-  ASSERT_EQ(t.rows.size(), 2u);
-  EXPECT_EQ(t.rows[0][0], "x");
-  EXPECT_EQ(t.rows[1][0], "two\nlines");
-  EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n1,2\n3\n", "t"); }), "line 3"));
-  EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n\"1,2\n", "t"); }), "line 2"));
-  EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n\"1\"x,2\n", "t"); }), "closing quote"));
-  EXPECT_TRUE(has(error_of([] { parse_csv("a,a\n", "t"); }), "\"a\""));
-  EXPECT_THROW(parse_csv("", "t"), Error);
-  EXPECT_TRUE(has(error_of([&] { t.column("zzz"); }), "name"));
-}
-
-TEST(TableData, ColumnsAreStandardisedOneHotAndImputed) {
-  const CsvTable t = parse_csv("x,colour,y\n1,red,10\n3,blue,20\n?,red,30\n5,,40\n", "t");
-  const std::vector<std::size_t> rows{0, 1, 2, 3};
-  EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "y", "auto", false); }), "option \"impute\""));
-  for (const bool impute : {false, true})  // which fills in inputs alone
-    EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "colour", "auto", impute); }),
-                    "\"colour\", line 5, expected a value; hint: leave out rows without a target"));
-  const TableSchema s = TableSchema::fit(t, rows, "y", "auto", true);
-  EXPECT_FALSE(s.classifies());
-  EXPECT_EQ(s.num_inputs(), 3u);
-  const std::vector<float> x = s.inputs_of(t, rows);
-  EXPECT_NEAR(x[0], (1 - 3) / std::sqrt(8.0 / 3), 1e-6);
-  EXPECT_EQ(x[6], 0);                                                         // the mean for a missing number
-  EXPECT_EQ((std::vector<float>{x[10], x[11]}), (std::vector<float>{0, 1}));  // "red" for a missing word
-  EXPECT_TRUE(TableSchema::fit(t, rows, "y", "classify", true).classifies());
-  EXPECT_TRUE(has(error_of([&] { TableSchema::fit(t, rows, "colour", "regress", true); }), "missing"));
-  EXPECT_EQ(schema_from(schema_text(s), "t").inputs_of(t, rows), x);
-  for (const char* bad : {"{}", "[]", "{", R"({"inputs": 3, "target": {}, "impute": true})"})
-    EXPECT_THROW(schema_from(bad, "t"), Error) << bad;
-  const CsvTable bad = parse_csv("x,colour,y\nseven,red,1\n", "t");
-  EXPECT_TRUE(has(error_of([&] { s.inputs_of(bad, {0}); }), "\"seven\""));
-  const CsvTable fewer = parse_csv("colour\nred\n", "t");
-  EXPECT_TRUE(has(error_of([&] { s.inputs_of(fewer, {0}); }), "\"x\""));
-}
-
-TEST(TableData, TheFirstMissingValueOfTheFileIsNamed) {
-  const CsvTable t = parse_csv("a,b,y\n1,2,3\n4,?,6\n,8,9\n1,,2\n", "t");
-  const std::string error = error_of([&] { TableSchema::fit(t, {3, 2, 1, 0}, "y", "auto", false); });
-  EXPECT_TRUE(has(error, "column \"b\", line 3")) << error;
-  EXPECT_TRUE(has(error, "3 in all")) << error;
-  const TableSchema s = TableSchema::fit(t, {0}, "y", "auto", true);
-  EXPECT_EQ(s.inputs_of(t, {0, 1, 2, 3}).size(), 8u);
-}
-
-TEST(TableData, TheSplitIsDisjointAndWhole) {
-  const TableSplit s = split_rows(100, 0.25, 0.2, 3);
-  std::set<std::size_t> all;
-  for (const auto* part : {&s.train, &s.validation, &s.test}) all.insert(part->begin(), part->end());
-  EXPECT_EQ(all.size(), 100u);
-  EXPECT_EQ(s.test.size(), 25u);
-  EXPECT_EQ(s.validation.size(), 15u);
-  EXPECT_NE(split_rows(100, 0.25, 0.2, 4).test, s.test);
-  EXPECT_THROW(split_rows(2, 0.25, 0.2, 3), Error);
-}
-
 TEST(Table, IrisIsAtLeastAsGoodAsTheLinearModel) {
   TaskRun run(iris(), train_options());
   run.all();
@@ -140,6 +81,97 @@ TEST(Table, WithoutTestRowsNothingIsSaidOfThem) {
     if (name == "test_rows") told = value == decltype(value)(std::int64_t{0});
   }
   EXPECT_TRUE(told);
+}
+
+// Rows whose classes have nothing to do with their numbers: whoever is right on all of a few was lucky.
+TEST(Table, RandomLabelsAreNeverSolved) {
+  int lucky = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const Random random(seed, Purpose::kData);
+    CsvTable t{{"a", "b", "y"}, {}, {}};
+    const std::uint64_t rows = seed % 3 == 0 ? 120 : seed % 3 == 1 ? 20 : 8;
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      t.rows.push_back({std::to_string(random.normal(3 * i)), std::to_string(random.normal(3 * i + 1)),
+                        random.choice(3 * i + 2, 2) ? "yes" : "no"});
+      t.lines.push_back(i + 2);
+    }
+    TableOptions options;
+    options.target = "y";
+    if (TableSchema::fit(t, all_rows(rows), "y", "auto", false).target.words.size() < 2) continue;
+    TableObjective objective(options, seed, t);
+    Trainer trainer(objective, train_options(60, 0.0f, 10));
+    trainer.run([](const Trainer&, bool) { return true; });
+    const auto best = trainer.best_model();
+    const Verdict verdict = objective.judge(*best, calling_thread());
+    EXPECT_FALSE(verdict.solved) << seed;
+    if (verdict.score == 1) {
+      ++lucky;
+      EXPECT_TRUE(has(verdict.text, "luck")) << verdict.text;
+    }
+    bool told = false;
+    for (const auto& [name, value] : objective.report(*best, calling_thread())) told = told || name == "note.test";
+    EXPECT_EQ(told, rows < 50) << rows;
+  }
+  EXPECT_GT(lucky, 0) << "all test rows of some small table are right by chance";
+}
+
+TEST(Table, WhatCanBeLearnedIsSolvedOnTestRows) {
+  CsvTable t{{"a", "y"}, {}, {}};
+  for (int i = 0; i < 120; ++i) {
+    t.rows.push_back({std::to_string(i % 2 ? i : -i - 1), std::to_string(i % 2)});
+    t.lines.push_back(t.rows.size() + 1);
+  }
+  TableOptions options;
+  options.target = "y";
+  TableObjective objective(options, 1, t);
+  Trainer trainer(objective, train_options(600, 0.0f));
+  trainer.run([](const Trainer&, bool) { return true; });
+  const Verdict verdict = objective.judge(*trainer.best_model(), calling_thread());
+  EXPECT_TRUE(verdict.solved) << verdict.text;
+  EXPECT_EQ(verdict.text, "30 of 30 rows right (100.00 %)");
+  EXPECT_EQ(verdict.data, "30 rows that neither fitting nor choosing has seen");
+  bool told = false;
+  for (const auto& [name, value] : objective.report(*trainer.best_model(), calling_thread())) {
+    EXPECT_NE(name, "note.test");
+    if (name == "note.kind")
+      told = has(std::get<std::string>(value), "0, 1") && has(std::get<std::string>(value), "regress");
+  }
+  EXPECT_TRUE(told);
+}
+
+// Twenty random rows, sixteen times: learned by heart, they are right wherever they lie, and judge nothing.
+TEST(Table, CopiesOfTrainingRowsJudgeNothing) {
+  const Random random(7, Purpose::kData);
+  CsvTable t{{"a", "b", "y"}, {}, {}};
+  for (std::uint64_t i = 0; i < 320; ++i) {
+    t.rows.push_back({std::to_string(random.normal(3 * (i % 20))), std::to_string(random.normal(3 * (i % 20) + 1)),
+                      random.choice(3 * (i % 20) + 2, 2) ? "yes" : "no"});
+    t.lines.push_back(i + 2);
+  }
+  TableOptions options;
+  options.target = "y";
+  TableObjective objective(options, 1, t);
+  Trainer trainer(objective, train_options(20, 0.0f, 10));
+  trainer.run([](const Trainer&, bool) { return true; });
+  EXPECT_FALSE(objective.judge(*trainer.best_model(), calling_thread()).judged());
+  bool told = false;
+  for (const auto& [name, value] : objective.report(*trainer.best_model(), calling_thread()))
+    if (name == "note.known_rows") told = has(std::get<std::string>(value), "80 of the rows");
+  EXPECT_TRUE(told);
+}
+
+TEST(Table, EnoughRowsAreMoreThanLuckExplains) {
+  std::vector<float> even, rare(100, 0.0f), one(5, 2.0f);
+  for (int i = 0; i < 100; ++i) even.push_back(static_cast<float>(i % 2));
+  rare[0] = 1;
+  EXPECT_FALSE(enough_rows(true, even, 13));
+  EXPECT_TRUE(enough_rows(true, even, 14));  // 2^-14 < 1e-4
+  EXPECT_FALSE(enough_rows(true, rare, 900));
+  EXPECT_TRUE(enough_rows(true, rare, 1000));
+  EXPECT_FALSE(enough_rows(true, one, 1'000'000));
+  EXPECT_FALSE(enough_rows(true, {}, 0));
+  EXPECT_FALSE(enough_rows(false, even, 9));
+  EXPECT_TRUE(enough_rows(false, even, 10));
 }
 
 TEST(Table, RegressionBeatsTheLinearModelOnACurve) {

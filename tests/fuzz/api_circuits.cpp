@@ -94,10 +94,11 @@ void api_logic(std::span<const std::byte> bytes) {
                            values(c.size(per_copy * wide)),
                            scratch(c.size(static_cast<std::size_t>(network.scratch_rows()) * wide)),
                            dc(c.size(network.coefficients()));
-      if (c.rarely()) network.forward(gates.coefficients(), lanes, values, values, copy);  // over itself
-      network.forward(gates.coefficients(), lanes, in, values, copy);
+      GateTape tape;
+      if (c.rarely()) network.forward(gates.coefficients(), lanes, values, values, tape, copy);  // over itself
+      network.forward(gates.coefficients(), lanes, in, values, tape, copy);
       network.forward_outputs(gates.coefficients(), lanes, in, scratch, copy);
-      network.backward(gates.coefficients(), lanes, in, values, scratch, dc, copy);
+      network.backward(gates.coefficients(), lanes, in, values, scratch, dc, tape, copy);
       AlignedVector<float> dlogits(c.size(network.logits()));
       gates.backward(dc, dlogits);
       attempt([&] { mean_entropy(dlogits); });

@@ -222,7 +222,7 @@ void api_message(std::span<const std::byte> bytes) {
                                       {in, out, c.size(relations), static_cast<Aggregation>(c.below(3)), c.below(2) > 0,
                                        static_cast<Activation>(c.below(5))});
       layer.initialize(p, 1);
-      MessageState state;
+      MessageTape state;
       AlignedVector<float> h = c.floats(c.size(nodes * in));
       AlignedVector<float> y(c.size(nodes * out)), dh(c.below(2) ? c.size(nodes * in) : 0),
           gradients(c.size(p.num_parameters()));
@@ -270,7 +270,8 @@ void api_message(std::span<const std::byte> bytes) {
       attempt([&] {
         const NumberedGraph numbered{
             {static_cast<std::uint32_t>(c.below(4))},
-            {{static_cast<std::uint32_t>(c.below(2)), 0, static_cast<std::uint32_t>(c.below(3))}}};
+            {{static_cast<std::uint32_t>(c.below(2)), 0, static_cast<std::uint32_t>(c.below(3))}},
+            c.rarely() ? 0 : net.labels()};
         const NumberedGraph* const both[] = {&numbered, c.rarely() ? nullptr : &numbered};
         net.predict_edits(net.batch(both), state);
       });

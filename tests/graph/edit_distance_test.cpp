@@ -54,8 +54,7 @@ double brute_force(const LabelledGraph& a, const LabelledGraph& b, const EditCos
         sum += c.node_delete;
       } else {
         back[static_cast<std::size_t>(j)] = i;
-        if (a.labels[static_cast<std::size_t>(i)] != b.labels[static_cast<std::size_t>(j)])
-          sum += std::min(c.node_substitute, c.node_insert + c.node_delete);
+        if (a.labels[static_cast<std::size_t>(i)] != b.labels[static_cast<std::size_t>(j)]) sum += c.node_substitute;
       }
     }
     for (const int i : back) sum += i < 0 ? c.node_insert : 0;

@@ -217,8 +217,13 @@ TEST(Refine, NeverMakesAModelWorse) {
   const auto model = noise_model(checkerboard_goal(), {2, 8, 8, 6, 1}, 4, Boundary::kPeriodic);
   ModelRefiner refiner(*model, {.evaluations = 5000}, calling_thread());
   finish(refiner, calling_thread());
-  const double before = run_trials(*model, {}, calling_thread()).front().score;
-  EXPECT_GE(run_trials(*refiner.best(), {}, calling_thread()).front().score, before);
+  const auto wrong = [&](const LatticeModel& m) {  // on the boards that the search is judged by
+    const LatticeData data = m.goal().data(m.rollout(), m.channels(), m.seed());
+    return score_boards(m.quick_cell(), data.validation, data.validation_target, m.rollout().steps, true, nullptr,
+                        calling_thread())
+        .wrong_per_board;
+  };
+  EXPECT_LE(wrong(*refiner.best()), wrong(*model));
 }
 
 TEST(Refine, GoesOnFromItsFileWithTheSameBits) {
@@ -333,7 +338,7 @@ TEST(Refine, WhereTooMuchIsLostTheSearchBeginsAgainAndTheBestCircuitIsKept) {
     const auto best = search->model(pool);
     const auto& found = dynamic_cast<const LatticeModel&>(*best);
     EXPECT_LE(losses(found), losses(*alone.best()));
-    EXPECT_EQ(failed_trials(found, found.goal().demands(), pool), 0u);
+    EXPECT_THAT(failed_trials(found, found.goal().demands(), kChoosingDraw, pool), testing::IsEmpty());
     if (!expected) expected = found.raw_cell();
     EXPECT_EQ(found.raw_cell(), *expected) << threads;
   }
@@ -345,7 +350,7 @@ TEST(Refine, ARefinedModelComesBackFromItsFileWithItsCircuit) {
   finish(refiner, calling_thread());
   const auto best = refiner.best();
   const TempFolder folder;
-  ModelNotes notes = refiner.notes();
+  ModelNotes notes{{"provenance", format_provenance(refiner.provenance())}};
   notes["refined.from"] = "somewhere";
   save_model(folder.path() + "/m", *best, notes);
   const LoadedModel loaded = load_model(folder.path() + "/m");

@@ -108,6 +108,34 @@ TEST_F(RolloutTest, RefusesCallsOutOfOrder) {
   EXPECT_THROW(rollout.add_gradients(parameters.gradients(), pool), Error);
 }
 
+TEST_F(RolloutTest, OfTwoForwardPassesNeitherIsGuessed) {
+  std::vector<float> validation(boards.size(), 0.25f);
+  rollout.soften(parameters.values(), {}, pool);
+  const ForwardPass alone = rollout.forward(boards, 1, 0, pool);
+  rollout.loss(target, 1, pool);
+  rollout.backward(alone, pool);
+  const std::vector<float> want = rollout.initial_gradient();
+  const ForwardPass first = rollout.forward(boards, 1, 0, pool);
+  rollout.loss(target, 1, pool);
+  const ForwardPass second = rollout.forward(validation, 1, 0, pool);
+  rollout.loss(target, 1, pool);
+  EXPECT_THROW(rollout.backward(first, pool), Error);
+  EXPECT_THROW(rollout.backward(ForwardPass{}, pool), Error);
+  EXPECT_THROW(rollout.backward(pool), Error);
+  EXPECT_THROW(rollout.backward(second, pool), Error) << "given up by the Error";
+  EXPECT_THROW(rollout.add_gradients(parameters.gradients(), pool), Error);
+  EXPECT_FALSE(parameters.has_gradients());
+  rollout.forward(validation, 1, 0, pool);
+  rollout.loss(target, 1, pool);
+  const ForwardPass last = rollout.forward(boards, 1, 0, pool);
+  EXPECT_THROW(rollout.backward(last, pool), Error) << "the loss was of the pass before";
+  rollout.loss(target, 1, pool);
+  rollout.backward(last, pool);
+  EXPECT_EQ(rollout.initial_gradient(), want);
+  rollout.soften(parameters.values(), {}, pool);
+  EXPECT_THROW(rollout.backward(last, pool), Error);
+}
+
 TEST_F(RolloutTest, RefusesWrongSizes) {
   EXPECT_THROW(rollout.soften(parameters.values().first(16), {}, pool), Error);
   rollout.soften(parameters.values(), {}, pool);
@@ -147,7 +175,7 @@ TEST(RolloutOptions, AreFieldsWithNamesAndRanges) {
   EXPECT_EQ(o.width, 7);
   EXPECT_EQ(o.fire_rate, 0.6f);
   EXPECT_EQ(fields.at("fire-rate").text(), "0.6");
-  EXPECT_THROW(fields.at("steps").set_text("0"), Error);
+  EXPECT_THROW(fields.at("steps").set_text("-1"), Error);
   EXPECT_THROW(fields.at("fire-rate").set_text("1.5"), Error);
 }
 

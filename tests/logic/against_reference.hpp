@@ -81,7 +81,8 @@ inline void expect_as_reference(const GateNetwork& n, std::span<const float> log
     AlignedVector<float> rows = in, values(static_cast<std::size_t>(n.gates_per_copy()) * all);
     AlignedVector<float> scratch(static_cast<std::size_t>(n.scratch_rows()) * all), dc(n.coefficients());
     const auto outputs = n.forward_outputs(soft.coefficients(), lanes, rows, scratch, copy);
-    n.forward(soft.coefficients(), lanes, rows, values, copy);
+    GateTape tape;
+    n.forward(soft.coefficients(), lanes, rows, values, tape, copy);
     const std::span<float> last = std::span(values).last(dout.size());
     for (std::size_t i = 0; i < out.size(); ++i) {
       ASSERT_NEAR(last[i], out[i], 1e-5 * (1 + std::abs(out[i])));
@@ -89,9 +90,9 @@ inline void expect_as_reference(const GateNetwork& n, std::span<const float> log
     }
     std::ranges::copy(dout, last.begin());
     AlignedVector<float> kept = values, added(in.size(), 1.0f), added_dc(dc.size());
-    n.backward_adding(soft.coefficients(), lanes, rows, kept, scratch, added, added_dc, copy);
+    n.backward_adding(soft.coefficients(), lanes, rows, kept, scratch, added, added_dc, tape, copy);
     ASSERT_EQ(rows, in);
-    n.backward(soft.coefficients(), lanes, rows, values, scratch, dc, copy);
+    n.backward(soft.coefficients(), lanes, rows, values, scratch, dc, tape, copy);
     double largest = 0;
     for (const double d : din) largest = std::max(largest, std::abs(d));
     for (std::size_t i = 0; i < din.size(); ++i) {

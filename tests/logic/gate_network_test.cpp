@@ -10,6 +10,7 @@
 #include "espalier/netlist.hpp"
 #include "logic/against_reference.hpp"
 #include "logic/harden.hpp"
+#include "logic/unsealed_gates.hpp"
 
 namespace espalier {
 namespace {
@@ -176,6 +177,7 @@ TEST(GateNetwork, RefusesWhatDoesNotFit) {
   const ThreadPool pool(1);
   AlignedVector<float> logits(static_cast<std::size_t>(n.gates()) * kGates), in(12 * 8), values(29 * 8);
   AlignedVector<float> scratch(static_cast<std::size_t>(n.scratch_rows()) * 8), dc(n.gates() * std::size_t{4});
+  GateTape tape;
   SoftGates gates(n);
   EXPECT_THROW(gates.backward(dc, logits, pool), Error);  // before choose()
   EXPECT_THROW(gates.choose(std::span(logits).first(16), {}, pool), Error);
@@ -185,16 +187,16 @@ TEST(GateNetwork, RefusesWhatDoesNotFit) {
   gates.choose(logits, {}, pool);
   const auto c = gates.coefficients();
   EXPECT_THROW(gates.backward(std::span(dc).first(8), logits, pool), Error);
-  EXPECT_THROW(n.forward(c, 12, in, values), Error);                          // no multiple of eight
-  EXPECT_THROW(n.forward(c, 8, in, values, 2), Error);                        // no such copy
-  EXPECT_THROW(n.forward(c, 16, in, values), Error);                          // too few inputs
-  EXPECT_THROW(n.forward(c, 8, in, std::span(values).first(28 * 8)), Error);  // too few values
-  EXPECT_THROW(n.forward(c.first(8), 8, in, values), Error);
-  EXPECT_THROW(n.forward(c, 8, {in.data() + 1, in.size()}, values), Error);  // not aligned
+  EXPECT_THROW(n.forward(c, 12, in, values, tape), Error);                          // no multiple of eight
+  EXPECT_THROW(n.forward(c, 8, in, values, tape, 2), Error);                        // no such copy
+  EXPECT_THROW(n.forward(c, 16, in, values, tape), Error);                          // too few inputs
+  EXPECT_THROW(n.forward(c, 8, in, std::span(values).first(28 * 8), tape), Error);  // too few values
+  EXPECT_THROW(n.forward(c.first(8), 8, in, values, tape), Error);
+  EXPECT_THROW(n.forward(c, 8, {in.data() + 1, in.size()}, values, tape), Error);  // not aligned
   EXPECT_THROW(n.forward_outputs(c, 8, in, std::span(scratch).first(8)), Error);
-  EXPECT_THROW(n.backward(c, 8, in, values, scratch, std::span(dc).first(8)), Error);
-  EXPECT_THROW(n.backward_adding(c, 8, in, values, scratch, std::span(in).first(8), dc), Error);
-  EXPECT_NO_THROW(n.forward(c, 8, in, values, 1));
+  EXPECT_THROW(UnsealedGates{n}.backward(c, 8, in, values, scratch, std::span(dc).first(8)), Error);
+  EXPECT_THROW(UnsealedGates{n}.backward_adding(c, 8, in, values, scratch, std::span(in).first(8), dc), Error);
+  EXPECT_NO_THROW(n.forward(c, 8, in, values, tape, 1));
 
   Netlist netlist;
   std::vector<Net> nets;
@@ -217,6 +219,81 @@ TEST(Entropy, IsThatOfTheChoiceInBits) {
   EXPECT_NEAR(mean_entropy(logits), 0, 1e-6);
   logits[7] = 60;  // a coin in the first gate
   EXPECT_NEAR(mean_entropy(logits), 1.0 / 3, 1e-6);
+}
+
+// y = n(n(x)) with arrays and a tape for each pass, and another pass in between, against the plain network in double,
+// which agrees with finite differences.
+TEST(GateNetwork, ANetworkAppliedTwiceHasTheGradientsOfBoth) {
+  const Random r(1, Purpose::kWiring);
+  const GateNetwork n("twice", {random_wiring(6, 9, r), random_wiring(9, 6, r)});
+  constexpr int kLanes = 8;
+  const AlignedVector<float> logits = drawn(n.logits(), 0), x = drawn(6 * kLanes, 1), dy = drawn(6 * kLanes, 2);
+  SoftGates soft(n);
+  const ForwardPass choice = soft.choose(logits, {});
+  const auto c = soft.coefficients();
+  AlignedVector<float> first_in = x, first(15 * kLanes), second(15 * kLanes), other_in = dy, other(15 * kLanes);
+  AlignedVector<float> scratch(static_cast<std::size_t>(n.scratch_rows()) * kLanes), dc(n.coefficients());
+  GateTape first_tape, second_tape, other_tape;
+  n.forward(c, kLanes, first_in, first, first_tape);
+  AlignedVector<float> second_in(first.end() - 6 * kLanes, first.end());
+  n.forward(c, kLanes, second_in, second, second_tape);
+  n.forward(c, kLanes, other_in, other, other_tape);
+  std::ranges::copy(dy, second.end() - 6 * kLanes);
+  EXPECT_THROW(n.backward(c, kLanes, second_in, second, scratch, dc, first_tape), Error);
+  EXPECT_THROW(n.backward(c, kLanes, first_in, second, scratch, dc, second_tape), Error);
+  EXPECT_THROW(n.backward(c, kLanes, second_in, other, scratch, dc, second_tape), Error);
+  EXPECT_THROW(n.backward(c, kLanes, second_in, second, scratch, dc, GateTape{}), Error);
+  for (const float d : dc) ASSERT_EQ(d, 0.0f);
+  n.backward(c, kLanes, second_in, second, scratch, dc, second_tape);
+  EXPECT_THROW(n.backward(c, kLanes, second_in, second, scratch, dc, second_tape), Error) << "they are gradients now";
+  std::ranges::copy(second_in, first.end() - 6 * kLanes);
+  n.backward(c, kLanes, first_in, first, scratch, dc, first_tape);
+  AlignedVector<float> dlogits(n.logits());
+  soft.backward(choice, dc, dlogits);
+
+  std::vector<double> moved = in_double(logits);
+  const auto loss = [&] {
+    double sum = 0;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      std::vector<double> one;
+      for (std::size_t i = 0; i < 6; ++i) one.push_back(x[i * kLanes + static_cast<std::size_t>(lane)]);
+      PlainNetwork plain(n, moved, 1);
+      const std::vector<double> y = plain.outputs(plain.outputs(one));
+      for (std::size_t i = 0; i < 6; ++i)
+        sum += static_cast<double>(dy[i * kLanes + static_cast<std::size_t>(lane)]) * y[i];
+    }
+    return sum;
+  };
+  for (std::size_t i = 0; i < moved.size(); i += 7) {
+    const double keep = moved[i], step = 1e-5;
+    moved[i] = keep + step;
+    const double up = loss();
+    moved[i] = keep - step;
+    const double down = loss();
+    moved[i] = keep;
+    ASSERT_NEAR(dlogits[i], (up - down) / (2 * step), 1e-4) << i;
+  }
+}
+
+TEST(GateNetwork, GradientsBelongToTheirChoice) {
+  const GateNetwork n("choices", {random_wiring(6, 9, Random(1, Purpose::kWiring))});
+  const AlignedVector<float> train = drawn(n.logits(), 0), validation = drawn(n.logits(), 1);
+  const AlignedVector<float> dc = drawn(n.coefficients(), 2);
+  AlignedVector<float> dlogits(n.logits()), in = drawn(6 * 8, 3), values(9 * 8), rest(n.coefficients());
+  AlignedVector<float> scratch(static_cast<std::size_t>(n.scratch_rows()) * 8);
+  SoftGates soft(n);
+  const ForwardPass first = soft.choose(train, {});
+  GateTape tape;
+  n.forward(soft.coefficients(), 8, in, values, tape);
+  const ForwardPass second = soft.choose(validation, {});
+  EXPECT_THROW(n.backward(soft.coefficients(), 8, in, values, scratch, rest, tape), Error) << "other gates";
+  EXPECT_THROW(soft.backward(first, dc, dlogits), Error);
+  EXPECT_THROW(soft.backward(dc, dlogits), Error) << "which of the two?";
+  EXPECT_THROW(soft.backward(second, dc, dlogits), Error) << "given up by the Error";
+  for (const float d : dlogits) ASSERT_EQ(d, 0.0f);
+  soft.choose(train, {});
+  soft.backward(dc, dlogits);
+  EXPECT_TRUE(std::ranges::any_of(dlogits, [](float d) { return d != 0; }));
 }
 
 }  // namespace

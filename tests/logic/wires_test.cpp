@@ -123,8 +123,9 @@ TEST(Wires, WidthsWithFusedMultiplyAddGiveTheSameBits) {
     soft.choose(drawn(n.logits(), 0), {.temperature = 0.5f});
     AlignedVector<float> in = drawn(kInputs * kLanes, 1), values(static_cast<std::size_t>(n.gates()) * kLanes);
     AlignedVector<float> scratch(static_cast<std::size_t>(n.scratch_rows()) * kLanes), dc(n.coefficients());
-    n.forward(soft.coefficients(), kLanes, in, values);
-    n.backward(soft.coefficients(), kLanes, in, values, scratch, dc);
+    GateTape tape;
+    n.forward(soft.coefficients(), kLanes, in, values, tape);
+    n.backward(soft.coefficients(), kLanes, in, values, scratch, dc, tape);
     if (compared++ == 0) first = {in, values, dc};
     EXPECT_EQ((std::vector{in, values, dc}), first);
   }
@@ -252,7 +253,8 @@ TEST(Wires, WhatDoesNotFitIsRefused) {
   AlignedVector<float> logits(n.logits()), in(6 * 8), values(4 * 8);
   EXPECT_THROW(soft.choose(std::span(logits).first(n.gate_logits()), {}), Error);
   soft.choose(logits, {});
-  EXPECT_THROW(n.forward(soft.coefficients().first(16), 8, in, values), Error);
+  GateTape tape;
+  EXPECT_THROW(n.forward(soft.coefficients().first(16), 8, in, values, tape), Error);
   const AlignedVector<float> wires(24);
   AlignedVector<float> gradients(24);
   EXPECT_THROW(mean_wire_entropy(n, std::span(wires).first(23)), Error);

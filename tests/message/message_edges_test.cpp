@@ -20,28 +20,28 @@ struct Layer {
   MessageGraph graph{{Graph(4, {{0, 1}, {1, 2}, {3, 1}})}};
   std::vector<float> h = std::vector<float>(12, 0.5f), y = std::vector<float>(8), dy = std::vector<float>(8, 1.0f),
                      dh = std::vector<float>(12);
-  MessageState state;
+  MessageTape tape;
   Layer() { layer.initialize(p, 1); }
   void backward(std::span<const float> out, std::span<const float> grad, std::span<float> gradients,
                 std::span<float> below) {
-    layer.backward(p, graph, h, out, grad, state, gradients, below);
+    layer.backward(p, graph, h, out, grad, tape, gradients, below);
   }
 };
 
 TEST(MessageEdges, BackwardNeedsItsForward) {
   Layer l;
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
-  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.tape);
   l.backward(l.y, l.dy, l.p.gradients(), l.dh);
   l.backward(l.y, l.dy, l.p.gradients(), {});  // again, and without dh
   // A forward of another graph, or of another layer, is not the one.
   const MessageGraph other({Graph(2, {{0, 1}})});
   std::vector<float> small_h(6), small_y(4);
-  l.layer.forward_batch(l.p, other, small_h, small_y, l.state);
+  l.layer.forward_batch(l.p, other, small_h, small_y, l.tape);
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
   Parameters p;
   const MessagePassingLayer max(p, "max", {3, 2, 1, Aggregation::kMax});
-  max.forward_batch(p, l.graph, l.h, l.y, l.state);
+  max.forward_batch(p, l.graph, l.h, l.y, l.tape);
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
 }
 
@@ -49,11 +49,35 @@ TEST(MessageEdges, BackwardNeedsItsForward) {
 TEST(MessageEdges, BackwardNeedsTheForwardOfItsOwnLayerAndGraph) {
   Layer l;
   const MessagePassingLayer twin(l.p, "twin", l.layer.options());
-  twin.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  twin.forward_batch(l.p, l.graph, l.h, l.y, l.tape);
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
   const MessageGraph other({Graph(4, {{0, 1}})});
-  l.layer.forward_batch(l.p, other, l.h, l.y, l.state);
+  l.layer.forward_batch(l.p, other, l.h, l.y, l.tape);
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
+}
+
+// Everything that a backward pass reads is as its forward pass had it, or nothing is added.
+TEST(MessageEdges, BackwardNeedsTheNumbersOfItsForward) {
+  Layer l;
+  MessageTape train, validation;
+  std::vector<float> other_h(12, 0.25f), other_y(8);
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, train);
+  l.layer.forward_batch(l.p, l.graph, other_h, other_y, validation);
+  const auto back = [&](MessageTape& tape, std::span<const float> h, std::span<const float> y) {
+    l.layer.backward(l.p, l.graph, h, y, l.dy, tape, l.p.gradients(), l.dh);
+  };
+  EXPECT_THROW(back(validation, l.h, l.y), Error);
+  EXPECT_THROW(back(train, other_h, l.y), Error);
+  EXPECT_THROW(back(train, l.h, other_y), Error);
+  const MessageGraph turned({Graph(4, {{0, 1}, {1, 2}, {1, 3}})});  // as many nodes and edges
+  EXPECT_THROW(l.layer.backward(l.p, turned, l.h, l.y, l.dy, train, l.p.gradients(), l.dh), Error);
+  EXPECT_FALSE(l.p.has_gradients());
+  back(train, l.h, l.y);
+  back(validation, other_h, other_y);
+  const MessageGraph same = l.graph;  // a copy is the same graph
+  l.layer.backward(l.p, same, l.h, l.y, l.dy, train, l.p.gradients(), l.dh);
+  l.h[11] = 9;
+  EXPECT_THROW(back(train, l.h, l.y), Error);
 }
 
 TEST(MessageEdges, BackwardNeedsTheWeightsOfItsForward) {
@@ -61,9 +85,9 @@ TEST(MessageEdges, BackwardNeedsTheWeightsOfItsForward) {
   Optimizer optimizer({}, l.p.num_parameters());
   const auto moves = {std::function([&] { optimizer.step(l.p, 0.1f); }),
                       std::function([&] { l.layer.step(l.p, 0.1f); }),
-                      std::function([&] { l.layer.initialize(l.p, 2); }), std::function([&] { l.p.changed(); })};
+                      std::function([&] { l.layer.initialize(l.p, 2); }), std::function([&] { l.p.values()[5] += 1; })};
   for (const auto& move : moves) {
-    l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+    l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.tape);
     l.backward(l.y, l.dy, l.p.gradients(), l.dh);
     move();
     EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
@@ -84,32 +108,32 @@ TEST(MessageEdges, ParametersOfOthersAreRefused) {
 
 TEST(MessageEdges, AStoppedForwardLeavesNothingForBackward) {
   Layer l;
-  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.tape);
   ThreadPool pool(1);
   StopFlag stop;
   stop.raise();
   pool.watch(&stop);
-  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state, pool), Cancelled);
+  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.tape, pool), Cancelled);
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.dh), Error);
 }
 
 TEST(MessageEdges, ShortArraysAreRefused) {
   Layer l;
   std::vector<float> shorter(7), longer(13);
-  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, l.h, shorter, l.state), Error);
-  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, longer, l.y, l.state), Error);
-  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, l.h, shorter, l.tape), Error);
+  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, longer, l.y, l.tape), Error);
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.tape);
   EXPECT_THROW(l.backward(shorter, l.dy, l.p.gradients(), l.dh), Error);
   EXPECT_THROW(l.backward(l.y, shorter, l.p.gradients(), l.dh), Error);
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients().first(l.p.num_parameters() - 1), l.dh), Error);
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), shorter), Error);
   EXPECT_FALSE(l.p.has_gradients());
-  EXPECT_THROW(l.layer.forward_batch(Parameters(), l.graph, l.h, l.y, l.state), Error);
+  EXPECT_THROW(l.layer.forward_batch(Parameters(), l.graph, l.h, l.y, l.tape), Error);
   std::vector<float> one(2);
   EXPECT_THROW(l.layer.forward(l.p, l.graph, l.h, 4, one), Error);
   EXPECT_THROW(l.layer.forward(l.p, l.graph, l.h, 0, std::span(one).first(1)), Error);
   const MessageGraph two({Graph(4, {{0, 1}}), Graph(4, {})});
-  EXPECT_THROW(l.layer.forward_batch(l.p, two, l.h, l.y, l.state), Error);
+  EXPECT_THROW(l.layer.forward_batch(l.p, two, l.h, l.y, l.tape), Error);
   EXPECT_THROW(MessageGraph({Graph(4, {}), Graph(3, {})}), Error);
   EXPECT_THROW(MessageGraph(std::vector<Graph>{}), Error);
 }
@@ -118,10 +142,10 @@ TEST(MessageEdges, OverlappingArraysAreRefused) {
   Layer l;
   std::vector<float> both(12 + 7);
   const std::span<float> all(both);
-  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, all.first(12), all.subspan(11), l.state), Error);
+  EXPECT_THROW(l.layer.forward_batch(l.p, l.graph, all.first(12), all.subspan(11), l.tape), Error);
   std::vector<float> apart(20);
-  l.layer.forward_batch(l.p, l.graph, std::span(apart).first(12), std::span(apart).last(8), l.state);  // side by side
-  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
+  l.layer.forward_batch(l.p, l.graph, std::span(apart).first(12), std::span(apart).last(8), l.tape);  // side by side
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.tape);
   EXPECT_THROW(l.backward(l.y, l.dy, l.p.gradients(), l.h), Error);
   EXPECT_THROW(l.backward(l.dh, l.dy, l.p.gradients(), l.dh), Error);  // of another size, too
   EXPECT_THROW(l.layer.forward(l.p, l.graph, l.h, 0, std::span(l.h).first(2)), Error);
@@ -140,8 +164,8 @@ TEST(MessageEdges, ACopiedGraphStandsOnItsOwn) {
   EXPECT_EQ(copy.num_edges(), 3u);
   EXPECT_EQ(copy.sides()[0].list.data(), copy.relations()[0].sources().data());
   std::vector<float> z(8);
-  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.state);
-  l.layer.forward_batch(l.p, copy, l.h, z, l.state);
+  l.layer.forward_batch(l.p, l.graph, l.h, l.y, l.tape);
+  l.layer.forward_batch(l.p, copy, l.h, z, l.tape);
   EXPECT_EQ(l.y, z);
 }
 
@@ -197,11 +221,33 @@ TEST(EmbeddingEdges, BackwardThroughANetworkChecksBothHalves) {
   EXPECT_FALSE(p.has_gradients());
 }
 
+TEST(TransformEdges, WhatWasMadeForOtherLabelsIsRefused) {
+  const TransformOptions small{.features = 4, .layers = 1};
+  const GraphTransformNet net(Vocabulary({"a", "b"}), Vocabulary({"x"}), 2, small, 1);
+  const GraphTransformNet twin(Vocabulary({"a", "b"}), Vocabulary({"x"}), 3, small, 2);
+  const GraphTransformNet turned(Vocabulary({"b", "a"}), Vocabulary({"x"}), 2, small, 1);
+  const GraphTransformNet joined(Vocabulary({"ab"}), Vocabulary({"x"}), 2, small, 1);
+  const LabelledGraph graph{.labels = {"a", "b"}, .edges = {{0, 1, "x"}}};
+  const TransformBatch batch = net.batch(std::span(&graph, 1));
+  const NumberedGraph numbered = net.number(graph);
+  const NumberedGraph* const one[] = {&numbered};
+  TransformState state;
+  const std::vector<std::uint32_t> edits{0, 1};
+  for (const GraphTransformNet* other : {&turned, &joined}) {
+    EXPECT_THROW(other->loss(batch, edits, 1, state), Error);
+    EXPECT_THROW(other->predict_edits(batch, state), Error);
+    EXPECT_THROW(other->encode(batch, state), Error);
+    EXPECT_THROW(other->batch(one), Error);
+  }
+  EXPECT_EQ(twin.loss(batch, edits, 1, state), twin.loss(twin.batch(std::span(&graph, 1)), edits, 1, state));
+  EXPECT_EQ(twin.batch(one).symbols, batch.symbols);
+}
+
 TEST(TransformEdges, GraphsThatAreNoneAndNumbersThatAreNoneAreRefused) {
   const GraphTransformNet net(Vocabulary({"a", "b"}), Vocabulary({"x"}), 2, {.features = 4, .layers = 1}, 1);
   EXPECT_THROW(net.words().label(2), Error);
   EXPECT_EQ(net.words().label(1), "b");
-  const NumberedGraph graph{{0, 1}, {{0, 1, 0}}};
+  const NumberedGraph graph{{0, 1}, {{0, 1, 0}}, net.labels()};
   const NumberedGraph* const both[] = {&graph, nullptr};
   EXPECT_THROW(net.batch(both), Error);
   const TransformBatch batch = net.batch(std::span(both, 1));
@@ -242,7 +288,7 @@ TEST(EmbeddingEdges, FrozenRowsStayWhateverStepsOverThem) {
   }
 }
 
-TEST(MessageEdges, AStateWithoutWhatForwardKeepsIsRefused) {
+TEST(MessageEdges, ATapeWithoutWhatForwardKeepsIsRefused) {
   for (const Aggregation aggregation : {Aggregation::kMean, Aggregation::kMax})
     for (const bool norm : {false, true}) {
       Parameters p;
@@ -250,16 +296,16 @@ TEST(MessageEdges, AStateWithoutWhatForwardKeepsIsRefused) {
       layer.initialize(p, 1);
       const MessageGraph graph({Graph(3, {{0, 1}, {1, 2}})});
       std::vector<float> h(6, 0.5f), y(9), dy(9, 1.0f), gradients(p.num_parameters());
-      MessageState state;
-      layer.forward_batch(p, graph, h, y, state);
-      const auto backward = [&](MessageState& s) { layer.backward(p, graph, h, y, dy, s, gradients, {}); };
-      MessageState copy = state;
+      MessageTape tape;
+      layer.forward_batch(p, graph, h, y, tape);
+      const auto backward = [&](MessageTape& s) { layer.backward(p, graph, h, y, dy, s, gradients, {}); };
+      MessageTape copy = tape;
       EXPECT_NO_THROW(backward(copy));
-      MessageState bare;  // as if there had been a forward pass
-      bare.forward_nodes = 3;
-      bare.forward_edges = 2;
-      bare.forward_options = layer.options();
-      bare.forward_changes = p.changes();
+      MessageTape bare;  // as if there had been a forward pass
+      bare.options = tape.options;
+      bare.graph = tape.graph;
+      bare.weights = tape.weights;
+      bare.rows = tape.rows;
       if (norm || aggregation == Aggregation::kMax)
         EXPECT_THROW(backward(bare), Error);
       else

@@ -100,6 +100,47 @@ TEST(MessagePassing, ReferenceEqualsFiniteDifferences) {
   }
 }
 
+// y = layer(layer(h)) with a tape for each, against finite differences in double; another pass comes in between.
+TEST(MessagePassing, ALayerAppliedTwiceHasTheGradientsOfBoth) {
+  for (const Aggregation aggregation : {Aggregation::kMean, Aggregation::kSum, Aggregation::kMax})
+    for (const bool norm : {false, true}) {
+      const MessagePassingOptions o{
+          .in = 3, .out = 3, .aggregation = aggregation, .layer_norm = norm, .activation = Activation::kTanh};
+      const MessageGraph graph(random_relations(5, 6, 1, 0.3));
+      Parameters p;
+      const MessagePassingLayer layer(p, "layer", o);
+      randomize(p, 5);
+      const std::vector<float> h = numbers(5, 18), c = numbers(6, 18), other = numbers(7, 18);
+      std::vector<float> middle(18), y(18), dmiddle(18), dh(18), unused(18);
+      MessageTape first, second, validation;
+      layer.forward_batch(p, graph, h, middle, first);
+      layer.forward_batch(p, graph, middle, y, second);
+      layer.forward_batch(p, graph, other, unused, validation);
+      layer.backward(p, graph, middle, y, c, second, p.gradients(), dmiddle);
+      layer.backward(p, graph, h, middle, dmiddle, first, p.gradients(), dh);
+      auto plain = reference_of<double>(p, o, graph);
+      std::vector<double> x(h.begin(), h.end());
+      const auto slope_at = [&](double& value) {
+        const auto loss = [&] {
+          const std::vector<double> out = plain.forward(plain.forward(x));
+          double sum = 0;
+          for (std::size_t i = 0; i < out.size(); ++i) sum += static_cast<double>(c[i]) * out[i];
+          return sum;
+        };
+        const double keep = value, step = 1e-6;
+        value = keep + step;
+        const double up = loss();
+        value = keep - step;
+        const double down = loss();
+        value = keep;
+        return (up - down) / (2 * step);
+      };
+      for (std::size_t i = 0; i < p.num_parameters(); ++i)
+        ASSERT_NEAR(p.gradients()[i], slope_at(plain.weights[i]), 2e-4) << i;
+      for (std::size_t i = 0; i < dh.size(); ++i) ASSERT_NEAR(dh[i], slope_at(x[i]), 2e-4) << i;
+    }
+}
+
 TEST(MessagePassing, FastEqualsReferenceAndTheOneNodeFormula) {
   std::uint64_t seed = 100;
   for (const Case& c : cases()) {
@@ -111,7 +152,7 @@ TEST(MessagePassing, FastEqualsReferenceAndTheOneNodeFormula) {
     randomize(p, seed);
     const std::vector<float> h = numbers(seed, n * in), dy = numbers(seed + 1, n * out);
     std::vector<float> y(n * out), dh(n * in), one(out);
-    MessageState state;
+    MessageTape state;
     layer.forward_batch(p, graph, h, y, state, ThreadPool(1));
     layer.backward(p, graph, h, y, dy, state, p.gradients(), dh, ThreadPool(1));
 
@@ -163,7 +204,7 @@ TEST(MessagePassing, HubsAreSummedRightAndAnyThreadCountGivesTheSameBits) {
       randomize(p, 5);
       const std::vector<float> h = numbers(1, 5000 * 16), dy = numbers(2, 5000 * 24);
       std::vector<float> y(5000 * 24), dh(5000 * 16);
-      MessageState state;
+      MessageTape state;
       for (int step = 0; step < 2; ++step) {
         layer.zero_grad(p, pool);
         layer.forward_batch(p, graph, h, y, state, pool);
@@ -203,7 +244,7 @@ TEST(MessagePassing, HubsAgreeWithTheReferenceForwardAndBackward) {
     for (float& x : h) x = std::round(4 * x) / 4;
     const std::vector<float> dy = numbers(2, kNodes * kOut);
     std::vector<float> y(kNodes * kOut), dh(kNodes * kIn);
-    MessageState state;
+    MessageTape state;
     layer.forward_batch(p, graph, h, y, state, ThreadPool(2));
     layer.backward(p, graph, h, y, dy, state, p.gradients(), dh, ThreadPool(2));
     reference::MessageLayer<double> plain{o, &graph, {p.values().begin(), p.values().end()}, {}, {}, {}, {}, {}};
@@ -223,7 +264,7 @@ TEST(MessagePassing, EmptyAndOneNodeGraphsWork) {
   Parameters p;
   const MessagePassingLayer layer(p, "layer", {2, 2, 1, Aggregation::kMax, false, Activation::kLinear});
   layer.initialize(p, 1);
-  MessageState state;
+  MessageTape state;
   std::vector<Graph> none, one;
   none.emplace_back();
   one.emplace_back(1, std::vector<Edge>{});
@@ -246,7 +287,7 @@ TEST(MessagePassing, WrongSizesAreNamed) {
   g.emplace_back(3, std::vector<Edge>{{0, 1}});
   const MessageGraph graph(std::move(g));
   std::vector<float> y(6);
-  MessageState state;
+  MessageTape state;
   EXPECT_THROW(layer.forward_batch(p, graph, std::vector<float>(5), y, state, ThreadPool(1)), Error);
 }
 

@@ -47,6 +47,39 @@ struct TaskRun {
   }
 };
 
+TEST(Simplify, TheTestAndTheDeepSetJudge) {
+  SimplifyTaskOptions options = small_options();
+  TaskRun untrained(options, calling_thread(), train_options(1, 1));
+  untrained.all();
+  const Verdict wrong = untrained.objective.judge(*untrained.trainer.best_model(), calling_thread());
+  EXPECT_FALSE(wrong.solved);
+  EXPECT_TRUE(wrong.judged());
+  EXPECT_NE(wrong.text.find(" of 20 expressions right, and "), std::string::npos) << wrong.text;
+  EXPECT_EQ(wrong.data, "25 expressions that neither fitting nor choosing has seen");
+
+  options.data.train = 4000;
+  options.data.validation = options.data.test = 60;
+  options.data.deep = 20;
+  options.data.max_number = 3;
+  options.net = {.features = 24};
+  const ThreadPool pool(2);
+  TaskRun run(options, pool, train_options(800, 50));
+  run.all();
+  const auto best = run.trainer.best_model();
+  const Verdict right = run.objective.judge(*best, pool);
+  EXPECT_EQ(right.text, "60 of 60 expressions right, and 20 of 20 of twice the depth");
+  EXPECT_TRUE(right.solved);
+
+  // The same model, judged by few expressions, some of them in normal form already: that shows nothing.
+  options.data.test = options.data.deep = 3;
+  const Verdict few = SimplifyObjective(options, 1).judge(*best, pool);
+  EXPECT_EQ(few.score, 1);
+  EXPECT_FALSE(few.solved);
+  EXPECT_NE(few.text.find("too few"), std::string::npos) << few.text;
+  options.data.test = 0;
+  EXPECT_FALSE(SimplifyObjective(options, 1).judge(*best, pool).judged());
+}
+
 TEST(Simplify, AnyThreadCountGivesTheSameBits) {
   const Oversubscribe more_threads_than_cores;
   std::string expected;

@@ -11,8 +11,9 @@ class RanksBands : public ::testing::Test {
     const Arguments quick{"--train-steps", "2", "--eval-every", "2", "--seeds", "1", "--quiet"};
     ASSERT_EQ(run(Arguments{"train", "life", "--out", *folder_ / "life"} + quick).exit_code, 0);
     ASSERT_EQ(run(Arguments{"train", "checkerboard-small", "--out", *folder_ / "board"} + quick).exit_code, 0);
-    ASSERT_EQ(run(Arguments{"train", "pattern", "--target", test::source_dir() + "/data/targets/lizard-20.txt",
-                            "--steps", "4", "--out", *folder_ / "picture"} +
+    ASSERT_EQ(run(Arguments{"train", "pattern", "--by", "training", "--target",
+                            test::source_dir() + "/data/targets/lizard-20.txt", "--steps", "4", "--out",
+                            *folder_ / "picture"} +
                   quick)
                   .exit_code,
               0);

@@ -276,6 +276,7 @@ TEST(RanksFaults, RanksWithOtherDataAreRefused) {
     const Ended e = in_folders(task, one.path(), two.path());
     EXPECT_NE(e.exit_code, 0);
     EXPECT_NE(e.err.find("a difference in the input files on rank 1"), std::string::npos) << e.err;
+    EXPECT_FALSE(std::filesystem::exists(one / "run")) << "a folder was made for ranks that were refused";
   }
 }
 

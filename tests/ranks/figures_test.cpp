@@ -66,10 +66,10 @@ TEST(RanksFigures, SeveralSeedsSendCheckpointsToTheFirstRank) {
 }
 
 TEST(RanksFigures, NoRankNeedsATenthMoreMemoryThanAnother) {
-  for (const Arguments& task :
-       {Arguments{"checkerboard", "--batch", "16", "--steps", "4", "--refine", "0"} + kShort,
-        Arguments{"lizard", "--seeds", "6", "--train-steps", "2", "--refine", "0", "--quiet", "--json"},
-        kSimplify + kShort}) {
+  for (const Arguments& task : {Arguments{"checkerboard", "--batch", "16", "--steps", "4", "--refine", "0"} + kShort,
+                                Arguments{"lizard", "--by", "training", "--seeds", "6", "--train-steps", "2",
+                                          "--refine", "0", "--quiet", "--json"},
+                                kSimplify + kShort}) {
     const auto peaks = trained(task + Arguments{"--threads", "1"}, 3).at("ranks").at("peak_rss_mb");
     ASSERT_EQ(peaks.size(), 3u);
     const auto [least, most] = std::minmax_element(peaks.begin(), peaks.end());
@@ -83,7 +83,7 @@ TEST(RanksFigures, RanksWithoutUseAreToldOf) {
     return run(Arguments{"train"} + task + kShort + Arguments{"--out", folder / "run"}, ranks(2)).err;
   };
   const char* words = "no part of a step can be shared out: each of the 2 ranks does all of it";
-  EXPECT_EQ(count_of(said({"letter", "--steps", "2", "--refine", "0"}), words), 1u);
+  EXPECT_EQ(count_of(said({"letter", "--by", "training", "--steps", "2", "--refine", "0"}), words), 1u);
   EXPECT_EQ(count_of(said({"checkerboard-small", "--refine", "0"}), words), 0u);
 }
 

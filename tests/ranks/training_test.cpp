@@ -37,8 +37,8 @@ TEST(RanksDeterminism, AnAsynchronousCheckerboardGivesOneHash) {
 }
 
 TEST(RanksDeterminism, APictureGivesOneHash) {
-  expect_one_hash({"pattern", "--target", test::source_dir() + "/data/targets/lizard-20.txt", "--train-steps", "2",
-                   "--eval-every", "2", "--steps", "4", "--batch", "3", "--refine", "300"});
+  expect_one_hash({"pattern", "--by", "training", "--target", test::source_dir() + "/data/targets/lizard-20.txt",
+                   "--train-steps", "2", "--eval-every", "2", "--steps", "4", "--batch", "3", "--refine", "300"});
 }
 
 // The other lattice tasks, with five boards: so that there is something to share, and not equally.
@@ -47,8 +47,12 @@ const Arguments kFive{"--train-steps", "2", "--eval-every", "2", "--refine", "0"
 TEST(RanksDeterminism, ALargeCheckerboardGivesOneHash) {
   expect_one_hash(Arguments{"checkerboard", "--steps", "2"} + kFive);
 }
-TEST(RanksDeterminism, ALetterGivesOneHash) { expect_one_hash(Arguments{"letter", "--steps", "2"} + kFive); }
-TEST(RanksDeterminism, ALizardGivesOneHash) { expect_one_hash(Arguments{"lizard", "--steps", "2"} + kFive); }
+TEST(RanksDeterminism, ALetterGivesOneHash) {
+  expect_one_hash(Arguments{"letter", "--by", "training", "--steps", "2"} + kFive);
+}
+TEST(RanksDeterminism, ALizardGivesOneHash) {
+  expect_one_hash(Arguments{"lizard", "--by", "training", "--steps", "2"} + kFive);
+}
 TEST(RanksDeterminism, AnyRuleGivesOneHash) {
   expect_one_hash(Arguments{"rule", "--rule", "B36/S23"} + kFive + Arguments{"--batch", "20"});
 }
@@ -56,9 +60,9 @@ TEST(RanksDeterminism, PairsOfBoardsGiveOneHash) {
   expect_one_hash(Arguments{"boards", "--data", test::source_dir() + "/tests/data/pairs.npz"} + kFive);
 }
 TEST(RanksDeterminism, APictureThatHealsGivesOneHash) {
-  expect_one_hash(
-      Arguments{"pattern", "--target", test::source_dir() + "/data/targets/lizard-20.txt", "--heal", "--steps", "2"} +
-      kFive);
+  expect_one_hash(Arguments{"pattern", "--by", "training", "--target",
+                            test::source_dir() + "/data/targets/lizard-20.txt", "--heal", "--steps", "2"} +
+                  kFive);
 }
 
 void write_table(const std::string& path) {

@@ -196,6 +196,22 @@ TEST(NearestWord, IsTheOneWithTheFewestEditsOrNone) {
   EXPECT_EQ(nearest_word("--batch", options), "--batch-size");  // its beginning
   EXPECT_EQ(nearest_word("--beta", options), "--beta1");
   EXPECT_EQ(nearest_word("x", {}), "");
+  EXPECT_EQ(nearest_word("-x", std::vector<std::string>{"--out", "-o"}), "");
+}
+
+TEST(NearestWord, KnowsTheWordsOfOtherToolsAndMakesNoneUp) {
+  const std::vector<std::string> options{"--fire-rate", "--lr",      "--train-steps", "--batch",
+                                         "--out",       "--threads", "--quiet"};
+  for (const char* word : {"--learning-rate", "--learning_rate", "--eta"})
+    EXPECT_EQ(nearest_word(word, options), "--lr");
+  EXPECT_EQ(nearest_word("--epochs", options), "--train-steps");
+  EXPECT_EQ(nearest_word("--steps", options), "--train-steps");
+  EXPECT_EQ(nearest_word("--batch-size", options), "--batch");
+  EXPECT_EQ(nearest_word("--output", options), "--out");
+  EXPECT_EQ(nearest_word("--jobs", options), "--threads");
+  for (const char* word : {"--verbose", "--gpu", "--learning-momentum", "--dropout"})
+    EXPECT_EQ(nearest_word(word, options), "") << word;
+  EXPECT_EQ(nearest_word("--learning-rate", std::vector<std::string>{"--fire-rate"}), "");  // where there is none
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ TEST_F(HalvingRuns, EverySeedIsAsTrainedAloneUpToWhereItWasDropped) {
       for (const SeedReport& on : report.seeds)
         if (out.steps == round && on.steps > round) {
           const SeedReport then = after(on.seed, round);
-          EXPECT_GE(then.score, out.score) << on.seed << " " << out.seed;
+          EXPECT_GE(then.validation_score, out.validation_score) << on.seed << " " << out.seed;
         }
 }
 

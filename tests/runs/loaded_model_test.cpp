@@ -154,7 +154,7 @@ TEST(LoadedModel, OneOfFormat2HasFixedWires) {
 TEST(LoadedModel, AnAutomatonIsPutThroughItsTrials) {
   const std::vector<Trial> trials = run_trials(*loaded<LatticeModel>("life"));
   ASSERT_FALSE(trials.empty());
-  EXPECT_EQ(trials[0].name, "validation");
+  EXPECT_EQ(trials[0].name, "boards");
   EXPECT_EQ(trials[0].score, 0.7265625);
 }
 

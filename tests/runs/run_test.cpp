@@ -56,7 +56,7 @@ TEST(Run, InMemoryItGivesTheBitsOfARunInAFolder) {
     EXPECT_EQ(run.folder(), "");
     const RunReport report = run.train(pool);
     EXPECT_EQ(report.best().weights_hash, kept.weights_hash) << config.task;
-    EXPECT_EQ(report.best().score, kept.score);
+    EXPECT_EQ(report.best().verdict.score, kept.verdict.score);
     EXPECT_EQ(report.best().facts, kept.facts);
     EXPECT_EQ(report.best().steps, config.train.steps);
     EXPECT_EQ(report.best().outcome, "finished");
@@ -222,7 +222,7 @@ TEST(Run, AModelThatIsMissingOrDamagedIsMadeAgainFromTheCheckpoint) {
       TrainingRun run = TrainingRun::resume(path);
       const Events events(run);
       const SeedReport after = train(std::move(run));
-      EXPECT_EQ(after.score, before.score);
+      EXPECT_EQ(after.verdict.score, before.verdict.score);
       EXPECT_EQ(after.solved, before.solved);
       EXPECT_EQ(read_text(model), good);
       ASSERT_EQ(events.of(RunEvent::Kind::kMessage).size(), 1u);

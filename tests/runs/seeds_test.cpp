@@ -93,7 +93,7 @@ TEST_F(SeedsTest, ResumedAfterItsEndARunTellsTheSameOfSeedsThatWereBeaten) {
     EXPECT_EQ(again.seeds[i].weights_hash, report.seeds[i].weights_hash) << i;
     // Of one that was never begun nothing is known.
     if (!report.seeds[i].started) {
-      EXPECT_THAT(table, HasSubstr(fmt::format("\n{},,,,,beaten,\n", i + 1)));
+      EXPECT_THAT(table, HasSubstr(fmt::format("\n{},,,,,,beaten,\n", i + 1)));
     }
   }
   EXPECT_EQ(read_text(folder_ / "whole/seeds.csv"), table);
@@ -129,7 +129,7 @@ TEST_F(SeedsTest, WhenNoneSolvesTheBestScoreWinsThenTheLossThenTheLowerSeed) {
     ASSERT_FALSE(singles.back().solved);
   }
   const auto best = std::ranges::max_element(singles, [](const SeedReport& a, const SeedReport& b) {
-    if (a.score != b.score) return a.score < b.score;
+    if (a.validation_score != b.validation_score) return a.validation_score < b.validation_score;
     return a.validation_loss != b.validation_loss ? a.validation_loss > b.validation_loss : a.seed > b.seed;
   });
   for (const int threads : {1, 2, 3, 5}) {

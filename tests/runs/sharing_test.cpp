@@ -97,11 +97,12 @@ TEST(RankRollouts, LossAndGradientsAreThoseOfOneProcess) {
     Rollout rollout(automaton, {.batch = kBatch, .height = 6, .width = 9, .steps = 5, .fire_rate = 0.7f});
     rollout.soften(parameters.values(), {}, pool);
     Result r;
+    ForwardPass pass;
     for (int again = 0; again < 2; ++again) {  // one loss is begun and never ended
-      rollout.forward(boards, 1, 2, pool);
+      pass = rollout.forward(boards, 1, 2, pool);
       rollout.begin_loss(target, 2, pool);
     }
-    rollout.backward(pool);
+    rollout.backward(pass, pool);
     r.loss = rollout.end_loss(pool);
     rollout.add_gradients(parameters.gradients(), pool);
     r.last = rollout.last_bits(pool);
@@ -119,7 +120,8 @@ TEST(RankRollouts, LossAndGradientsAreThoseOfOneProcess) {
 
 // Boards that go on from step to step are the same on every rank, whichever has run them.
 TEST(RankRollouts, APoolOfBoardsIsThatOfOneProcess) {
-  const RunConfig config = configure("letter", {{"channels", "12"},
+  const RunConfig config = configure("letter", {{"by", "training"},
+                                                {"channels", "12"},
                                                 {"update", "96,48,24,12"},
                                                 {"steps", "3"},
                                                 {"batch", "5"},

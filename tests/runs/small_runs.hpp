@@ -20,7 +20,8 @@ inline std::string small_target(const TempFolder& folder) {
 
 // Some seeds solve it within a few dozen steps, some never.
 inline RunConfig small_picture(const TempFolder& folder, std::uint64_t seeds = 1) {
-  RunConfig config = configure("pattern", {{"target", small_target(folder)},
+  RunConfig config = configure("pattern", {{"by", "training"},
+                                           {"target", small_target(folder)},
                                            {"channels", "4"},
                                            {"kernels", "4"},
                                            {"perceive", "8,4,2"},

@@ -220,6 +220,47 @@ TEST(Export, VerilogOfManyChannelsIsSimulatedAndSynthesized) {
   EXPECT_EQ(made.code, 0) << made.output;
 }
 
+// The same cells on a board of any size: what does not fit is left out, and what is not said is 0.
+TEST(Export, AVerilogBoardOfAnotherSizeStartsWithTheSameCells) {
+  const TempFolder folder;
+  const std::string at = folder.path();
+  Netlist cell = random_cell(3, 2, 40);
+  cell.name = "here";
+  ExportOptions options;
+  options.height = 5, options.width = 7;
+  options.start.emplace(5, 7, 2);
+  options.start->randomize(9);
+  for (int c = 0; c < 2; ++c)
+    for (std::size_t x = 0; x < 7; ++x) options.start->set(3, x, c, false);
+  write_file(at + "/here.v", export_verilog(cell, options));
+  for (const auto& [height, width] :
+       {std::pair<std::size_t, std::size_t>{5, 7}, {5, 9}, {8, 7}, {3, 7}, {5, 4}, {2, 20}, {9, 3}, {1, 1}}) {
+    const std::size_t bits = height * width * 2;
+    write_file(
+        at + "/top.v",
+        fmt::format(R"(`timescale 1ns / 1ns
+module top;
+  wire [{0}:0] state;
+  integer i;
+  here_array {1} board (.clk(1'b0), .load(1'b0), .data({2}'b0), .state(state));
+  initial begin #1 for (i = 0; i < {2}; i = i + 1) $write("%b", state[i]); end
+endmodule
+)",
+                    bits - 1, height == 5 && width == 7 ? "" : fmt::format("#(.HEIGHT({}), .WIDTH({}))", height, width),
+                    bits));
+    std::string wanted;
+    for (std::size_t y = 0; y < height; ++y)
+      for (std::size_t x = 0; x < width; ++x)
+        for (int c = 0; c < 2; ++c) wanted += y < 5 && x < 7 && options.start->get(y, x, c) ? '1' : '0';
+    EXPECT_EQ(run("cd " + at + " && iverilog -Wall -g2001 -o top here.v top.v 2>&1 && vvp -n top").output, wanted)
+        << height << " x " << width;
+  }
+  const auto made = run("cd " + at +
+                        " && yosys -q -p 'read_verilog here.v; hierarchy -top here_array -chparam HEIGHT 3 "
+                        "-chparam WIDTH 9; proc; opt; check -assert' 2>&1");
+  EXPECT_EQ(made.code, 0) << made.output;
+}
+
 TEST(Export, TheModelsStartIsInCAndJavaScriptToo) {
   const TempFolder folder;
   const std::string at = folder.path();

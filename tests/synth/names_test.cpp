@@ -1,10 +1,13 @@
 // Names that are troublesome in other languages, judged by the tools that read them.
+#include "synth/names.hpp"
+
 #include <gtest/gtest.h>
 
 #include <set>
 #include <sstream>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
 #include "synth/formats.hpp"
@@ -121,9 +124,36 @@ TEST(Names, ThatVerilogWritesAlikeStayApart) {
   EXPECT_EQ(ran.output.find("FAIL"), std::string::npos) << ran.output.substr(0, 1000);
 }
 
+TEST(Names, ThatCannotBeSeenReachNoExport) {
+  Netlist n = and_gate("a\u202eb");  // what follows is read backwards
+  n.name = "t\u202ea\u2066s\x1b[31mk\x9b\u200b";
+  n.outputs[0].name = "o\u2069\x7f";
+  for (std::size_t f = 0; f < kCircuitFormatNames.size(); ++f) {
+    const auto format = static_cast<CircuitFormat>(f);
+    if (format == CircuitFormat::kSvg || format == CircuitFormat::kAigerBinary) continue;
+    for (const ExportedFile& file :
+         export_circuit(ProvedCircuit::as_given(n), {.format = format, .file = "x" + std::to_string(f)})) {
+      EXPECT_EQ(printable(file.content, true), file.content) << kCircuitFormatNames[f];
+    }
+  }
+  EXPECT_EQ(comment_text("caf\u00e9 \u202e*/"), "caf\u00e9 ___");
+  EXPECT_EQ(line_name("\u00e9\u2028 x"), "\u00e9__x");
+}
+
+TEST(Names, OfModulesThatAreAskedForAreKeptOrRefused) {
+  const ProvedCircuit circuit = ProvedCircuit::as_given(and_gate("a"));
+  for (const char* name : {"module", "if", "2x", "a b", "a\u202e", "_a"})
+    for (const CircuitFormat format : {CircuitFormat::kC, CircuitFormat::kVerilog})
+      EXPECT_THROW(export_circuit(circuit, {.format = format, .file = "a.v", .name = name}), Error) << name;
+  EXPECT_NE(
+      export_circuit(circuit, {.format = CircuitFormat::kVerilog, .file = "a.v", .name = "cell_2"})[0].content.find(
+          "module cell_2 ("),
+      std::string::npos);
+}
+
 TEST(Names, OfFilesThatCCannotIncludeAreRefused) {
   const ProvedCircuit circuit = ProvedCircuit::as_given(and_gate("a"));
-  for (const char* file : {"dir/a\".c", "a\n.c", "a\\b.c", "\x01.c"})
+  for (const char* file : {"a\u202e.c", "dir/a\".c", "a\n.c", "a\\b.c", "\x01.c"})
     EXPECT_THROW(export_circuit(circuit, {.format = CircuitFormat::kC, .file = file}), Error) << file;
   EXPECT_THROW(export_circuit(circuit, {.format = CircuitFormat::kC, .file = "a.c", .header_name = "\""}), Error);
   EXPECT_NO_THROW(export_circuit(circuit, {.format = CircuitFormat::kC, .file = "a \"folder\"/it's.c"}));

@@ -139,7 +139,7 @@ TEST(RuleTask, ATableOfALifeLikeRuleGetsItsName) {
   ThreadPool pool(1);
   const auto result = [&](const RunConfig& config) {
     TrainingRun run = TrainingRun::create(config, {});
-    const std::string hash = run.train(pool).best().weights_hash;
+    const std::string hash = run.train(pool).best().model_hash;
     const auto model = run.best_model();
     return std::pair(dynamic_cast<const LatticeModel&>(*model).goal().name(), hash);
   };
@@ -232,8 +232,10 @@ TEST(BoardsTask, LearnsTheRuleBehindPairsAfterOneStepAndAfterTwo) {
                                             {"train-steps", "1500"}});
     bool solved = false;
     std::unique_ptr<LatticeModel> model;
-    for (config.seed = 1; config.seed <= 4 && !solved; ++config.seed) model = trained(config, solved);
-    ASSERT_TRUE(solved) << steps;
+    // Boards two steps apart do not show every case of a circuit with hidden channels: there it is only exact.
+    const auto right = [&] { return steps == 1 ? solved : model && run_trials(*model, {}, ThreadPool(1))[0].exact; };
+    for (config.seed = 1; config.seed <= 4 && !right(); ++config.seed) model = trained(config, solved);
+    ASSERT_TRUE(right()) << steps;
     EXPECT_EQ(model->goal().kind(), "boards");
     EXPECT_EQ(model->goal().name(), "40 pairs of 6 x 7");
     EXPECT_EQ(model->rollout().height, kHeight);
@@ -241,7 +243,8 @@ TEST(BoardsTask, LearnsTheRuleBehindPairsAfterOneStepAndAfterTwo) {
     const auto trials = run_trials(*model, {}, ThreadPool(1));
     ASSERT_EQ(trials.size(), 1u);
     EXPECT_TRUE(trials[0].exact);
-    EXPECT_THAT(trials[0].description, HasSubstr("8 boards of 6 x 7")) << "a fifth of the pairs";
+    EXPECT_THAT(trials[0].description, HasSubstr("8 boards that neither fitting nor choosing has seen; 6 x 7"))
+        << "a fifth";
     if (steps == 1) expect_follows(*model, rule, kHeight, kWidth);
   }
 }
@@ -278,7 +281,8 @@ TEST(BoardsTask, RefusesWhatAreNoPairs) {
   EXPECT_THAT(refused("boards", {{"data", folder / "none.npz"}}), HasSubstr("none.npz"));
   EXPECT_THAT(with({{"start", good}}), HasSubstr("target"));
   EXPECT_THAT(with({{"start", good}, {"target", numpy_array({4, 3, 3}, twos)}}), HasSubstr("2 in \"target\""));
-  EXPECT_THAT(with({{"start", good}, {"target", numpy_array({3, 3, 3}, few)}}), HasSubstr("different sizes"));
+  EXPECT_THAT(with({{"start", good}, {"target", numpy_array({3, 3, 3}, few)}}),
+              HasSubstr("4 starts of 3 x 3 and 3 targets"));
   EXPECT_THAT(with({{"start", numpy_array({36}, ones)}, {"target", good}}), HasSubstr("1 dimension "));
   EXPECT_THAT(with({{"start", good}, {"target", good}}, {{"height", "4"}}), HasSubstr("4 x 3"));
   EXPECT_THAT(with({{"start", numpy_array({2, 3, 3, 2}, ones)}, {"target", numpy_array({2, 3, 3, 2}, ones)}},
@@ -286,13 +290,14 @@ TEST(BoardsTask, RefusesWhatAreNoPairs) {
               HasSubstr("at least 2"));
 }
 
-TEST(BoardsTask, OnePairAloneIsBothTrainedOnAndJudgedBy) {
+TEST(BoardsTask, OnePairAloneIsFittedAndNeverCalledSolved) {
   const TempFolder folder;
   const std::vector<std::uint8_t> ones(9, 1);
   write_npz(folder / "pair.npz", {{"start", numpy_array({1, 3, 3}, ones)}, {"target", numpy_array({1, 3, 3}, ones)}});
   bool solved = false;
   const auto model = trained(configure("boards", {{"data", folder / "pair.npz"}}), solved);
-  EXPECT_TRUE(solved);
+  EXPECT_FALSE(solved);
+  EXPECT_TRUE(run_trials(*model, {}, ThreadPool(1))[0].exact);
   EXPECT_EQ(model->goal().name(), "1 pair of 3 x 3");
 }
 

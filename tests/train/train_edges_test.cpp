@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <new>
+#include <string>
 
 #include "espalier/error.hpp"
 #include "espalier/optimizer.hpp"
@@ -47,25 +50,79 @@ TEST(TrainEdges, StepsOfNoFiniteRateAreRefusedAndMoveNothing) {
     EXPECT_THROW(sgd_step(p, 0, 2, bad), Error);
   }
   EXPECT_EQ(optimizer.steps(), 0u);
-  EXPECT_EQ(p.changes(), 0u);
   for (const float w : p.values()) EXPECT_EQ(w, 0.0f);
   const Schedule schedule{.lr = std::nan("")};
   EXPECT_THROW(optimizer.step(p, schedule.at(0, 10)), Error);
 }
 
-TEST(TrainEdges, EveryChangeOfTheWeightsIsCounted) {
+TEST(TrainEdges, ClippingRefusesGradientsThatAreNotFinite) {
+  for (const float bad : {kNan, INFINITY, -INFINITY}) {
+    Parameters p;
+    p.add("first", {2});
+    p.add("second", {3});
+    std::ranges::fill(p.gradients(), 1.0f);
+    p.gradients()[3] = bad;
+    const std::vector<float> before(p.gradients().begin(), p.gradients().end());
+    const auto refused = [&](auto&& call) {
+      try {
+        call();
+        ADD_FAILURE() << "accepted " << bad;
+      } catch (const Error& e) {
+        EXPECT_NE(std::string(e.what()).find("\"second\", element 1"), std::string::npos) << e.what();
+      }
+    };
+    Optimizer norm({.clip_norm = 1}, 5), value({.clip_value = 1}, 5), plain({}, 5);
+    refused([&] { p.clip_gradients(1.0); });
+    refused([&] { p.clip_gradient_values(1.0f); });
+    refused([&] { norm.step(p, 0.1f); });
+    refused([&] { value.step(p, 0.1f); });
+    EXPECT_EQ(norm.steps(), 0u);
+    for (const float m : norm.first_moment()) EXPECT_EQ(m, 0.0f);
+    for (const float w : p.values()) EXPECT_EQ(w, 0.0f);
+    EXPECT_EQ(std::memcmp(p.gradients().data(), before.data(), 5 * sizeof(float)), 0);
+    p.freeze(1);  // what is frozen counts for nothing
+    EXPECT_EQ(p.clip_gradients(10.0), std::sqrt(2.0));
+    norm.step(p, 0.1f);
+    EXPECT_EQ(norm.steps(), 1u);
+  }
+  Parameters large;  // finite, although the square is not in float
+  large.add("w", {1});
+  large.gradients()[0] = 1e30f;
+  EXPECT_DOUBLE_EQ(large.clip_gradients(1.0), static_cast<double>(1e30f));
+  EXPECT_FLOAT_EQ(large.gradients()[0], 1.0f);
+}
+
+TEST(TrainEdges, ClosedParametersTakeNoTensor) {
   Parameters p;
-  p.add("w", {3});
-  Optimizer(OptimizerOptions{}, 3).step(p, 0.1f);
-  EXPECT_EQ(p.changes(), 1u);
-  sgd_step(p, 0.1f);
-  EXPECT_EQ(p.changes(), 2u);
-  SafetensorsFile file;
-  file.add("w", {3}, std::span<const float>(std::vector<float>(3)));
-  load_parameters(p, file);
-  EXPECT_EQ(p.changes(), 3u);
-  p.zero_grad();
-  EXPECT_EQ(p.changes(), 3u);
+  p.add("own", {2});
+  p.close("somebody");
+  EXPECT_THROW(p.add("other", {2}), Error);
+  EXPECT_EQ(p.num_parameters(), 2u);
+}
+
+// Two passes of one kind, and one of another object.
+TEST(TrainEdges, OnlyAPassThatIsMeantIsGoneBackThrough) {
+  LastPass last, other;
+  EXPECT_THROW(last.check("op", "how"), Error);
+  EXPECT_THROW(last.check("op", ForwardPass{}), Error);
+  const ForwardPass first = last.begin(), foreign = other.begin();
+  EXPECT_NO_THROW(last.check("op", "how"));
+  EXPECT_THROW(last.check("op", foreign), Error);
+  last.went_back();
+  EXPECT_NO_THROW(last.check("op", "how")) << "again through the same";
+  const ForwardPass second = last.begin(), third = last.begin();
+  EXPECT_THROW(last.check("op", second), Error);
+  EXPECT_NO_THROW(last.check("op", third));
+  last.went_back();
+  EXPECT_THROW(last.check("op", "how"), Error) << "the second still waits, and is no more";
+  last.begin();
+  EXPECT_NO_THROW(last.check("op", "how")) << "after an error nothing waits";
+  last.forget();
+  EXPECT_THROW(last.check("op", "how"), Error);
+  last.begin();
+  last.begin();
+  EXPECT_THROW(last.check("op", "how"), Error);
+  EXPECT_THROW(last.check("op", "how"), Error);
 }
 
 TEST(TrainEdges, TheReferenceStepWantsArraysOfOneLength) {

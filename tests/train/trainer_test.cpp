@@ -39,7 +39,7 @@ TEST(Trainer, LearnsAndKeepsTheBestWeights) {
   const double before = toy.evaluate(pool).loss;
   EXPECT_EQ(trainer.run(carry_on), Outcome::kSolved);
   EXPECT_LT(trainer.state().best.loss, before / 100);
-  EXPECT_TRUE(trainer.state().best.solved);
+  EXPECT_TRUE(trainer.state().best.passed);
   EXPECT_EQ(trainer.state().best_values.size(), ToyObjective::kInputs);
 }
 
@@ -262,7 +262,7 @@ TEST(Trainer, UntilSolvedStopsAtTheFirstSolvedEvaluation) {
   bool solved_before = false;
   const Outcome outcome = trainer.run([&](const Trainer& t, bool evaluated) {
     EXPECT_FALSE(solved_before) << "went on after a solved evaluation";
-    solved_before = evaluated && t.state().last.solved;
+    solved_before = evaluated && t.state().last.passed;
     return true;
   });
   EXPECT_EQ(outcome, Outcome::kSolved);

@@ -16,6 +16,7 @@ namespace espalier {
 DagNN::DagNN(const DagOptions& options) : options_(options), state_(std::make_unique<State>()) {
   parameters_.add("bias", {0});
   parameters_.add("weight", {0});
+  parameters_.close("a DAG network");
 }
 DagNN::~DagNN() = default;
 DagNN::DagNN(const DagNN& other)
@@ -30,7 +31,8 @@ DagNN& DagNN::operator=(DagNN&&) noexcept = default;
 
 void DagNN::edited() {
   state_->edited = true;
-  state_->ran_forward = state_->ran_backward = false;
+  state_->last.forget();
+  state_->ran_backward = state_->ran_evaluation = false;
 }
 
 namespace {
@@ -121,14 +123,12 @@ void DagNN::set_weight(EdgeId edge, float value) {
   check_finite("weight", value);
   topology_.edge(edge);
   value_ref(kDagWeight, edge) = value;
-  state_->ran_forward = false;
 }
 
 void DagNN::set_bias(NodeId node, float value) {
   check_finite("bias", value);
   check_has_bias(node);
   value_ref(kDagBias, node) = value;
-  state_->ran_forward = false;
 }
 
 Parameters& DagNN::parameters() {
@@ -159,6 +159,7 @@ void DagNN::apply_edits(std::span<Optimizer* const> optimizers) {
   Parameters moved;
   moved.add("bias", {plan.nodes.size() - plan.num_inputs});
   moved.add("weight", {plan.edges.size()});
+  moved.close("a DAG network");
   for (std::size_t i = 0; i < parameters_.tensors().size(); ++i) moved.freeze(i, parameters_.tensors()[i].frozen);
   std::vector<std::uint8_t> added(moved.num_parameters());
   std::vector<Optimizer> states;
@@ -206,7 +207,6 @@ void DagNN::zero_grad(const ThreadPool& pool) {
 void DagNN::step(float lr, const ThreadPool& pool) {
   apply_edits();
   sgd_step(parameters_, lr, pool);
-  state_->ran_forward = false;
 }
 
 double DagNN::gradient_norm(const ThreadPool& pool) const { return parameters_.gradient_norm(pool); }

@@ -10,6 +10,8 @@
 #include <cmath>
 
 #include "base/arrays.hpp"
+#include "base/clock.hpp"
+#include "base/hash.hpp"
 #include "base/rank_bytes.hpp"
 #include "espalier/error.hpp"
 
@@ -83,10 +85,10 @@ void for_levels(const DagPlan& plan, bool upward, double node_ns, const ThreadPo
 
 }  // namespace
 
-std::span<const float> DagNN::forward(std::span<const float> samples, std::size_t batch, const ThreadPool& pool) {
+DagOutputs DagNN::forward(std::span<const float> samples, std::size_t batch, const ThreadPool& pool) {
   apply_edits();
-  State& s = *state_;
-  const DagPlan& p = s.plan;
+  State::Batch& s = training_ ? state_->trained : state_->evaluated;
+  const DagPlan& p = state_->plan;
   const std::size_t nodes = p.nodes.size(), inputs = p.inputs.size(), outputs = p.outputs.size();
   constexpr std::size_t kMaxBatch = std::size_t{1} << 32;  // so that products of sizes fit
   if (batch > kMaxBatch || samples.size() != batch * inputs)
@@ -98,14 +100,17 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
     fed_back.assign(samples.begin(), samples.end());
     samples = fed_back;
   }
-  s.ran_forward = s.ran_backward = false;  // should this pass be cancelled
-  s.batch = batch;
+  if (training_) {  // should this pass be cancelled
+    state_->last.forget();
+    state_->ran_backward = false;
+  }
+  s.size = batch;
   s.lanes = std::min(kMaxLanes, (batch + kDagLaneStep - 1) / kDagLaneStep * kDagLaneStep);
   s.blocks = batch == 0 ? 0 : (batch + s.lanes - 1) / s.lanes;
   s.activations.resize(s.blocks * nodes * s.lanes);
   s.outputs.resize(batch * outputs);
-  const DagView view = s.view(parameters_);
   const std::size_t lanes = s.lanes, block_size = nodes * lanes;
+  const DagView view = state_->view(parameters_, lanes);
   const double block_ns = kEdgeNs * static_cast<double>(p.edges.size() + nodes);
 
   const auto load = [&](std::size_t block) {
@@ -146,33 +151,58 @@ std::span<const float> DagNN::forward(std::span<const float> samples, std::size_
     for (std::size_t& start : starts) start = std::min(start, s.outputs.size() * sizeof(float));
     pool.ranks()->all_gather(std::as_writable_bytes(std::span(s.outputs)), starts);
   }
-  s.ran_forward = true;
-  s.forward_changes = parameters_.changes();
-  return s.outputs;
+  if (!training_) {
+    state_->ran_evaluation = true;
+    return {s.outputs, {}};
+  }
+  state_->weights = seal_of(parameters_.values());
+  return {s.outputs, state_->last.begin()};
 }
 
 void DagNN::backward_accumulate(std::span<const float> output_grad, const ThreadPool& pool) {
+  accumulate(nullptr, output_grad, pool);
+}
+
+void DagNN::backward_accumulate(const ForwardPass& pass, std::span<const float> output_grad, const ThreadPool& pool) {
+  accumulate(&pass, output_grad, pool);
+}
+
+void DagNN::accumulate(const ForwardPass* pass, std::span<const float> output_grad, const ThreadPool& pool) {
+  constexpr const char* kOp = "backward accumulate";
   State& s = *state_;
+  const State::Batch& b = s.trained;
   const DagPlan& p = s.plan;
   const std::size_t nodes = p.nodes.size(), outputs = p.outputs.size(), edges = p.edges.size();
-  if (!s.ran_forward || s.forward_changes != parameters_.changes())
-    fail("backward accumulate", "no forward pass since the network last changed", "forward first",
-         "an optimizer step, set_weight, growing and pruning all require a new one");
-  if (output_grad.size() != s.batch * outputs)
-    fail("backward accumulate", fmt::format("{} numbers", output_grad.size()),
-         fmt::format("{} samples x {} outputs", s.batch, outputs));
-  if (!training_) return;
+  const auto check_size = [&](std::size_t batch) {
+    if (output_grad.size() != batch * outputs)
+      fail(kOp, fmt::format("{} numbers", output_grad.size()), fmt::format("{} samples x {} outputs", batch, outputs));
+  };
+  if (!training_) {
+    if (!s.ran_evaluation && !s.last.get()) fail(kOp, "no forward pass since the last change", "a forward pass first");
+    return check_size(s.ran_evaluation ? s.evaluated.size : b.size);
+  }
+  if (pass)
+    s.last.check(kOp, *pass);
+  else
+    s.last.check(
+        kOp, "give the pass or tape of that forward, or evaluate in evaluation mode, which leaves training as it is");
+  if (s.weights != seal_of(parameters_.values())) {
+    s.last = {};  // nothing waits any more
+    fail(kOp, "weights that have changed since the forward pass", "a new forward pass");
+  }
+  check_size(b.size);
   std::fill(s.added.begin(), s.added.end(), std::uint8_t{1});
-  if (s.blocks == 0) return;
-  const std::size_t lanes = s.lanes, block_size = nodes * lanes;
-  const std::size_t slots = slots_of(s.blocks), per_slot = blocks_per_slot(s.blocks);
-  s.deltas.resize(s.blocks * block_size);
+  s.ran_backward = b.blocks == 0;
+  if (b.blocks == 0) return s.last.went_back();
+  const std::size_t lanes = b.lanes, block_size = nodes * lanes;
+  const std::size_t slots = slots_of(b.blocks), per_slot = blocks_per_slot(b.blocks);
+  s.deltas.resize(b.blocks * block_size);
   if (!s.slots || s.slots->count() != slots || s.slot_sums.size() != edges + nodes) {
     s.slots.emplace(slots, edges + nodes);
     s.slot_sums.resize(edges + nodes);
   }
   // The slots of the blocks that forward() ran here.
-  if (s.shared != shares_blocks(s.blocks, pool))
+  if (b.shared != shares_blocks(b.blocks, pool))
     fail("backward accumulate", "a different pool from the forward pass", "the same ranks");
   const GradientSlots::Own own = s.slots->own(pool);
   s.slots->zero(own, pool);
@@ -180,7 +210,7 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
   const std::span<const float> weights = parameters_.values(kDagWeight);
   for (std::size_t k = 0; k < edges; ++k)
     s.out_weights[k] = p.scale[p.graph.targets()[k]] * weights[p.graph.out_edges()[k]];
-  const DagView view = s.view(parameters_);
+  const DagView view = s.view(parameters_, lanes);
   const double block_ns = 2 * kEdgeNs * static_cast<double>(edges + nodes);
 
   const auto seed = [&](std::size_t block) {
@@ -188,15 +218,15 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
     for (std::size_t o = 0; o < outputs; ++o)
       for (std::size_t lane = 0; lane < lanes; ++lane) {
         const std::size_t sample = block * lanes + lane;
-        g[p.outputs[o] * lanes + lane] = sample < s.batch ? output_grad[sample * outputs + o] : 0.0f;
+        g[p.outputs[o] * lanes + lane] = sample < b.size ? output_grad[sample * outputs + o] : 0.0f;
       }
   };
   const auto run = [&](std::size_t block, std::size_t first, std::size_t last) {
     float* slot = s.slots->slot(block / per_slot).data();
-    dag_backward(view, first, last, s.activations.data() + block * block_size, s.deltas.data() + block * block_size,
+    dag_backward(view, first, last, b.activations.data() + block * block_size, s.deltas.data() + block * block_size,
                  slot, slot + edges);
   };
-  const RankShare blocks = own_blocks(s.blocks, pool);
+  const RankShare blocks = own_blocks(b.blocks, pool);
   if (own.end - own.begin >= 2 * static_cast<std::size_t>(pool.workers()) || pool.workers() == 1) {
     pool.for_chunks(blocks.end - blocks.begin, per_slot, block_ns, [&](Chunk c) {
       for (std::size_t block = blocks.begin + c.begin; block < blocks.begin + c.end; ++block) {
@@ -213,7 +243,9 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
   }
 
   std::fill(s.slot_sums.begin(), s.slot_sums.end(), 0.0f);
+  PhaseClock book;
   s.slots->add_shared(s.slot_sums, own, pool);
+  book(s.reduction_seconds);
   const std::span<float> dw = parameters_.gradients(kDagWeight), db = parameters_.gradients(kDagBias);
   const float* sums = s.slot_sums.data();
   pool.for_chunks(edges, kFlatChunk / 4, 2, [&](Chunk c) {
@@ -221,20 +253,31 @@ void DagNN::backward_accumulate(std::span<const float> output_grad, const Thread
   });
   for (std::size_t v = p.num_inputs; v < nodes; ++v) db[v - p.num_inputs] += sums[edges + v];
   s.ran_backward = true;
+  s.last.went_back();
 }
 
-std::vector<float> DagNN::input_gradients() const {
-  const State& s = *state_;
-  const DagPlan& p = s.plan;
-  if (!s.ran_backward) fail("input gradients", "no backward pass", "backward_accumulate first");
-  if (s.shared)
-    fail("input gradients", "a pass shared out over ranks", "one of this rank alone", "a pool without ranks");
-  std::vector<float> gradients(s.batch * p.inputs.size());
-  for (std::size_t sample = 0; sample < s.batch; ++sample)
+std::vector<float> DagNN::input_rows(std::span<const float> blocks, const char* op) const {
+  const State::Batch& b = state_->trained;
+  const DagPlan& p = state_->plan;
+  if (b.shared) fail(op, "a pass shared out over ranks", "one of this rank alone", "a pool without ranks");
+  std::vector<float> rows(b.size * p.inputs.size());
+  for (std::size_t sample = 0; sample < b.size; ++sample)
     for (std::size_t i = 0; i < p.inputs.size(); ++i)
-      gradients[sample * p.inputs.size() + i] =
-          s.deltas[sample / s.lanes * p.nodes.size() * s.lanes + p.inputs[i] * s.lanes + sample % s.lanes];
-  return gradients;
+      rows[sample * p.inputs.size() + i] =
+          blocks[sample / b.lanes * p.nodes.size() * b.lanes + p.inputs[i] * b.lanes + sample % b.lanes];
+  return rows;
+}
+
+double DagNN::reduction_seconds() const { return state_->reduction_seconds; }
+
+std::vector<float> DagNN::input_gradients() const {
+  if (!state_->ran_backward) fail("input gradients", "no backward pass", "backward_accumulate first");
+  return input_rows(state_->deltas, "input gradients");
+}
+
+std::vector<float> DagNN::samples() const {
+  if (!state_->last.get()) fail("samples", "no forward pass in training mode", "one first");
+  return input_rows(state_->trained.activations, "samples");
 }
 
 }  // namespace espalier

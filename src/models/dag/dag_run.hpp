@@ -44,18 +44,25 @@ struct DagNN::State {
   // [biases, then weights]: something was added to its gradient since zero_grad; 0 for what was removed.
   std::vector<std::uint8_t> added;
 
-  // The last batch. Lanes are cut into blocks; a block's rows lie together: [blocks][N][lanes].
-  std::size_t batch = 0, lanes = 0, blocks = 0;
-  bool ran_forward = false, ran_backward = false;
-  std::uint64_t forward_changes = 0;  // Parameters::changes() at that forward
-  AlignedVector<float> activations, deltas;
-  std::vector<float> outputs;          // [B][outputs]
-  bool shared = false;                 // over ranks: activations and deltas of this rank's blocks alone
+  // A batch. Lanes are cut into blocks; a block's rows lie together: [blocks][N][lanes].
+  struct Batch {
+    std::size_t size = 0, lanes = 0, blocks = 0;
+    AlignedVector<float> activations;
+    std::vector<float> outputs;  // [B][outputs]
+    bool shared = false;         // over ranks: activations of this rank's blocks alone
+  };
+  Batch trained, evaluated;            // the last of each mode
+  LastPass last;                       // in training mode
+  std::uint64_t weights = 0;           // seal of the parameters in that pass
+  bool ran_backward = false;           // through it
+  bool ran_evaluation = false;         // since the last edit
+  AlignedVector<float> deltas;         // as the activations
   std::optional<GradientSlots> slots;  // of [E] by place among the edges sorted by source, then [N] by rank
   AlignedVector<float> slot_sums;      // as a slot
-  AlignedVector<float> out_weights;    // [E] by place
+  double reduction_seconds = 0;
+  AlignedVector<float> out_weights;  // [E] by place
 
-  DagView view(const Parameters& parameters) const {
+  DagView view(const Parameters& parameters, std::size_t lanes) const {
     const Graph& g = plan.graph;
     return {g.in_offsets().data(),
             g.sources().data(),

@@ -15,6 +15,7 @@
 
 #include "base/text.hpp"
 #include "espalier/error.hpp"
+#include "espalier/fields.hpp"
 #include "espalier/random.hpp"
 
 namespace espalier {
@@ -42,7 +43,7 @@ bool is_missing(const std::string& cell) {
 namespace {
 
 // One record from `at`; moves `at` behind its line end and counts lines.
-std::vector<std::string> read_record(std::string_view text, std::size_t& at, std::size_t& line,
+std::vector<std::string> read_record(std::string_view text, char separator, std::size_t& at, std::size_t& line,
                                      const std::string& what) {
   std::vector<std::string> cells(1);
   const std::size_t first_line = line;
@@ -63,7 +64,7 @@ std::vector<std::string> read_record(std::string_view text, std::size_t& at, std
       }
     } else if (c == '"' && cell.empty() && !closed) {
       quoted = true;
-    } else if (c == ',') {
+    } else if (c == separator) {
       cells.emplace_back();
       closed = false;
     } else if (c == '\n') {
@@ -73,13 +74,28 @@ std::vector<std::string> read_record(std::string_view text, std::size_t& at, std
     } else if (c != '\r') {
       if (closed)
         fail("csv", fmt::format("text after a closing quote in line {} of {}", line, what),
-             "a comma or the line's end");
+             "a separator or the line's end");
       cell += c;
     }
   }
   if (quoted) fail("csv", fmt::format("a quote in line {} of {} that is never closed", first_line, what), "\"");
   for (std::string& cell : cells) cell = std::string(trimmed(cell));
   return cells;
+}
+
+// A comma, unless the first line has none and has semicolons or tabs instead.
+char separator_of(std::string_view text) {
+  bool quoted = false, semicolon = false, tab = false, any = false;
+  for (const char c : text) {
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == ',') return ',';
+    if (c == '\n' && any) break;
+    semicolon = semicolon || c == ';';
+    tab = tab || c == '\t';
+    any = any || (c != '\n' && c != '\r');
+  }
+  return semicolon ? ';' : tab ? '\t' : ',';
 }
 
 }  // namespace
@@ -93,10 +109,11 @@ CsvTable parse_csv(std::string_view text, const std::string& what) {
                      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n'), what),
          "text in UTF-8", "convert it, for example with iconv -f latin1 -t utf-8");
   CsvTable table;
+  const char separator = separator_of(text);
   std::size_t at = 0, line = 1;
   while (at < text.size()) {
     const std::size_t here = line;
-    std::vector<std::string> cells = read_record(text, at, line, what);
+    std::vector<std::string> cells = read_record(text, separator, at, line, what);
     if (cells.size() == 1 && cells[0].empty()) continue;  // an empty line
     if (table.header.empty()) {
       std::set<std::string> seen;
@@ -121,6 +138,9 @@ CsvTable parse_csv(std::string_view text, const std::string& what) {
 namespace {
 
 constexpr std::size_t kMaxWords = 1000;  // of one column
+constexpr std::size_t kMaxNumbers = 10;  // that are classes unless told otherwise
+constexpr double kLargest = 1e100;       // of a number, so that sums of squares are finite
+constexpr double kFarthest = 1e18;       // from the mean, in deviations: the same for the network's numbers
 
 std::optional<double> number_in(const std::string& cell) {
   double value = 0;
@@ -150,9 +170,42 @@ void refuse_missing(const CsvTable& table, const std::vector<std::size_t>& colum
          "a value", hint);
 }
 
-TableColumn fit_column(const CsvTable& table, std::size_t c, const std::vector<std::size_t>& rows) {
+// 1,5 for 1.5.
+bool has_decimal_comma(std::string cell) {
+  const std::size_t comma = cell.find(',');
+  if (comma == std::string::npos || comma + 1 == cell.size()) return false;
+  cell[comma] = '.';
+  return number_in(cell).has_value();
+}
+
+// A column of numbers of which a few are misspelt would become as many words as there are numbers, and nobody would
+// know.
+void refuse_misspelt(const CsvTable& table, std::size_t c, const char* hint) {
+  std::size_t numbers = 0, others = 0, commas = 0, first = 0;
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const std::string& cell = table.rows[r][c];
+    if (is_missing(cell)) continue;
+    const std::optional<double> x = number_in(cell);
+    if (x && !(std::fabs(*x) <= kLargest))
+      fail("table", fmt::format("{} in column \"{}\", line {}", cell, table.header[c], table.lines[r]),
+           fmt::format("numbers from {:g} to {:g}", -kLargest, kLargest));
+    if (!x && others++ == 0) first = r;
+    numbers += x.has_value();
+    commas += !x && has_decimal_comma(cell);
+  }
+  if (others == 0) return;
+  const std::string where = fmt::format("\"{}\" in column \"{}\", line {}", one_line(table.rows[first][c]),
+                                        table.header[c], table.lines[first]);
+  if (commas == others) fail("table", fmt::format("{}, a decimal comma", where), "decimal points", hint);
+  if (numbers >= 3 * others)
+    fail("table", fmt::format("{}, where {} of {} values are numbers", where, numbers, numbers + others),
+         "numbers alone, or words", hint);
+}
+
+TableColumn fit_column(const CsvTable& table, std::size_t c, const std::vector<std::size_t>& rows, bool words_only) {
   TableColumn column;
   column.name = table.header[c];
+  column.numeric = !words_only;
   double sum = 0, squares = 0;
   std::size_t count = 0;
   std::map<std::string, std::size_t> words;
@@ -190,7 +243,11 @@ void encode(const TableColumn& column, const std::string& cell, std::size_t line
   if (column.numeric) {
     const std::optional<double> x = missing ? std::optional(column.mean) : number_in(cell);
     if (!x) fail("table", fmt::format("\"{}\" in column \"{}\", line {}", cell, column.name, line), "a number");
-    *out = static_cast<float>((*x - column.mean) / column.deviation);
+    const double scaled = (*x - column.mean) / column.deviation;
+    if (!(std::fabs(scaled) <= kFarthest))
+      fail("table", fmt::format("{} in column \"{}\", line {}", cell, column.name, line),
+           fmt::format("a number of the size of those trained on, whose mean is {:g}", column.mean));
+    *out = static_cast<float>(scaled);
     return;
   }
   const std::string& word = missing ? column.usual : cell;
@@ -205,8 +262,35 @@ std::size_t TableSchema::num_inputs() const {
   return width;
 }
 
+bool TableSchema::classes_are_numbers() const {
+  return std::ranges::all_of(target.words, [](const std::string& word) { return number_in(word).has_value(); });
+}
+
+namespace {
+
+// Whether a target of numbers is one of classes: few whole numbers, each of them often.
+bool few_whole_numbers(const CsvTable& table, std::size_t c) {
+  std::set<std::string> words;
+  std::set<double> numbers;
+  for (const auto& row : table.rows) {
+    const std::optional<double> x = number_in(row[c]);
+    if (!x || std::floor(*x) != *x) return false;
+    words.insert(row[c]);
+    numbers.insert(*x);
+    if (numbers.size() > kMaxNumbers) return false;
+  }
+  return numbers.size() > 1 && numbers.size() == words.size() && numbers.size() * numbers.size() <= table.rows.size();
+}
+
+constexpr const char* kWordsHint =
+    "correct the file (an empty cell is a missing value), or name the column in the option \"words\"";
+constexpr const char* kClassesHint =
+    "correct the file, or make every different value a class by the option \"kind\": \"classify\"";
+
+}  // namespace
+
 TableSchema TableSchema::fit(const CsvTable& table, const std::vector<std::size_t>& rows, const std::string& target,
-                             const std::string& kind, bool impute) {
+                             const std::string& kind, bool impute, const std::vector<std::string>& words) {
   TableSchema schema;
   schema.impute = impute;
   const std::size_t target_column = table.column(target);
@@ -216,21 +300,26 @@ TableSchema TableSchema::fit(const CsvTable& table, const std::vector<std::size_
   for (std::size_t c = 0; c < table.header.size(); ++c)
     if (c != target_column) inputs.push_back(c);
   if (!impute) refuse_missing(table, inputs, kImputeHint);
-  for (const std::size_t c : inputs) schema.inputs.push_back(fit_column(table, c, rows));
-  // Classes are those of the whole table, so that a rare one in the test rows has a number.
-  const TableColumn everywhere = fit_column(table, target_column, all_rows(table.rows.size()));
-  if (kind == "regress" && !everywhere.numeric)
-    fail("table", fmt::format("words in the target \"{}\"", target), "numbers, to regress them");
-  schema.target = fit_column(table, target_column, rows);
-  if (kind == "classify" || (kind == "auto" && !everywhere.numeric)) {
-    std::map<std::string, std::size_t> words;
-    for (const auto& row : table.rows) ++words[row[target_column]];
-    if (words.size() < 2 || words.size() > kMaxWords)
-      fail("table", fmt::format("{} classes in \"{}\"", words.size(), target), fmt::format("2 to {}", kMaxWords));
-    schema.target.numeric = false;
-    schema.target.words.clear();
-    for (const auto& [word, n] : words) schema.target.words.push_back(word);
+  for (const std::string& name : words) table.column(name);
+  const auto are_words = [&](std::size_t c) { return std::ranges::find(words, table.header[c]) != words.end(); };
+  for (const std::size_t c : inputs) {
+    if (!are_words(c)) refuse_misspelt(table, c, kWordsHint);
+    schema.inputs.push_back(fit_column(table, c, rows, are_words(c)));
   }
+  // Classes are those of the whole table, so that a rare one in the test rows has a number.
+  bool classes = kind == "classify" || are_words(target_column);
+  if (!classes) {
+    refuse_misspelt(table, target_column, kClassesHint);
+    const bool numeric = fit_column(table, target_column, all_rows(table.rows.size()), false).numeric;
+    if (kind == "regress" && !numeric)
+      fail("table", fmt::format("words in the target \"{}\"", target), "numbers, to regress them");
+    classes = kind == "auto" && (!numeric || few_whole_numbers(table, target_column));
+  } else if (kind == "regress") {
+    fail("table", fmt::format("the target \"{}\" among the words", target), "numbers, to regress them");
+  }
+  schema.target = fit_column(table, target_column, classes ? all_rows(table.rows.size()) : rows, classes);
+  if (classes && schema.target.words.size() < 2)
+    fail("table", fmt::format("one class in \"{}\"", target), "two or more");
   return schema;
 }
 
@@ -247,6 +336,32 @@ std::vector<float> TableSchema::inputs_of(const CsvTable& table, const std::vect
     at += inputs[k].width();
   }
   return out;
+}
+
+std::vector<UnknownWord> TableSchema::unknown_words(const CsvTable& table) const {
+  const auto plain = [](const std::string& word) {
+    std::string letters;
+    for (const char c : word)
+      if (!std::isspace(static_cast<unsigned char>(c)))
+        letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return letters;
+  };
+  std::vector<UnknownWord> unknown;
+  for (const TableColumn& column : inputs) {
+    if (column.numeric) continue;
+    const std::size_t c = table.column(column.name);
+    std::map<std::string, std::vector<std::size_t>> rows;  // by word
+    for (std::size_t r = 0; r < table.rows.size(); ++r) {
+      const std::string& cell = table.rows[r][c];
+      if (!is_missing(cell) && !std::ranges::binary_search(column.words, cell)) rows[cell].push_back(r);
+    }
+    for (auto& [word, where] : rows) {
+      const auto same = std::ranges::find(column.words, plain(word), plain);
+      unknown.push_back(
+          {column.name, word, same != column.words.end() ? *same : nearest_word(word, column.words), std::move(where)});
+    }
+  }
+  return unknown;
 }
 
 std::vector<float> TableSchema::targets_of(const CsvTable& table, const std::vector<std::size_t>& rows) const {

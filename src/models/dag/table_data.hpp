@@ -17,7 +17,7 @@ struct TableColumn {
   std::string name;
   bool numeric = true;
   double mean = 0, deviation = 1;
-  std::vector<std::string> words;  // ascending; unknown words of later files become all noughts
+  std::vector<std::string> words;  // ascending; an unknown word becomes all noughts
   std::string usual;               // the word that stands in for a missing one
   std::size_t width() const { return numeric ? 1 : words.size(); }
 };
@@ -30,12 +30,15 @@ struct TableSchema {
   std::size_t num_inputs() const;
   std::size_t num_outputs() const { return target.width(); }
   bool classifies() const { return !target.numeric; }
+  bool classes_are_numbers() const;
 
-  // Learned from the given rows alone. kind: "auto", "classify" or "regress".
+  // Learned from the given rows alone. kind: "auto" (words are classes, and whole numbers of which there are few),
+  // "classify" or "regress". words: columns that are words, though their values may be numbers.
   static TableSchema fit(const CsvTable& table, const std::vector<std::size_t>& rows, const std::string& target,
-                         const std::string& kind, bool impute);
+                         const std::string& kind, bool impute, const std::vector<std::string>& words = {});
   // Rows as [rows][num_inputs]; columns are found by name, others ignored.
   std::vector<float> inputs_of(const CsvTable& table, const std::vector<std::size_t>& rows) const;
+  std::vector<UnknownWord> unknown_words(const CsvTable& table) const;
   // Class numbers, or standardised targets.
   std::vector<float> targets_of(const CsvTable& table, const std::vector<std::size_t>& rows) const;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "models/dag/table_objective.hpp"
 
@@ -112,10 +113,28 @@ std::vector<std::string> TableModel::columns() const {
 const std::string& TableModel::target() const { return schema_->target.name; }
 const std::vector<std::string>& TableModel::classes() const { return schema_->target.words; }
 
-std::vector<double> TableModel::predict(const CsvTable& table, const ThreadPool& pool) const {
+std::vector<UnknownWord> TableModel::unknown_words(const CsvTable& table) const {
+  return schema_->unknown_words(table);
+}
+
+std::vector<float> TableModel::inputs_of(const CsvTable& table, UnknownWords unknown) const {
+  std::vector<float> inputs = schema_->inputs_of(table, all_rows(table.rows.size()));
+  if (unknown == UnknownWords::kAllow) return inputs;
+  const std::vector<UnknownWord> words = unknown_words(table);
+  if (words.empty()) return inputs;
+  const UnknownWord& first = words.front();
+  const std::string more = words.size() > 1 ? fmt::format("; {} such words in all", words.size()) : "";
+  fail("table",
+       fmt::format("\"{}\" in column \"{}\", line {} ({}{})", one_line(first.word), first.column,
+                   table.lines[first.rows.front()], counted(first.rows.size(), "row"), more),
+       "words that the model was trained on",
+       (first.nearest.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", one_line(first.nearest))) +
+           "allow unknown words, which count as none of those it knows");
+}
+
+std::vector<double> TableModel::predict(const CsvTable& table, const ThreadPool& pool, UnknownWords unknown) const {
   DagNN network = network_;
-  const std::span<const float> said =
-      network.forward(schema_->inputs_of(table, all_rows(table.rows.size())), table.rows.size(), pool);
+  const std::span<const float> said = network.forward(inputs_of(table, unknown), table.rows.size(), pool);
   std::vector<double> values(said.begin(), said.end());
   if (!schema_->classifies()) {
     for (double& value : values) value = value * schema_->target.deviation + schema_->target.mean;
@@ -132,12 +151,11 @@ std::vector<double> TableModel::predict(const CsvTable& table, const ThreadPool&
   return values;
 }
 
-Evaluation TableModel::evaluate(const CsvTable& table, const ThreadPool& pool) const {
+Evaluation TableModel::evaluate(const CsvTable& table, const ThreadPool& pool, UnknownWords unknown) const {
   if (table.rows.empty()) fail("evaluate", "a table without rows", "one row or more");
   DagNN network = network_;
-  const std::vector<std::size_t> rows = all_rows(table.rows.size());
-  return judge_table(schema_->classifies(), network.forward(schema_->inputs_of(table, rows), rows.size(), pool),
-                     schema_->targets_of(table, rows));
+  return judge_table(schema_->classifies(), network.forward(inputs_of(table, unknown), table.rows.size(), pool),
+                     schema_->targets_of(table, all_rows(table.rows.size())));
 }
 
 }  // namespace espalier

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
@@ -35,6 +37,14 @@ std::vector<std::size_t> sizes_from(const std::string& text) {
   return sizes;
 }
 
+std::vector<std::string> words_from(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');)
+    if (const std::string_view name = trimmed(word); !name.empty()) names.emplace_back(name);
+  return names;
+}
+
 std::vector<NodeId> nodes_of(const DagTopology& topology, NodeKind kind) {
   std::vector<NodeId> ids;
   for (const auto& [id, node] : topology.nodes())
@@ -57,7 +67,15 @@ Fields fields_of(TableOptions& o) {
   const auto text = [](std::string& member) {
     return Field::Access{[&member] { return member; }, [&member](const std::string& value) { member = value; }};
   };
-  f.add("kind", text(o.kind), "auto: words are classes, numbers are regressed", {"auto", "classify", "regress"});
+  f.add("kind", text(o.kind),
+        "auto: words are classes, and so are up to ten different whole numbers, if no more than the root of the rows; "
+        "other numbers are regressed",
+        {"auto", "classify", "regress"});
+  f.add("words",
+        {[&o] { return fmt::format("{}", fmt::join(o.words, ",")); },
+         [&o](const std::string& value) { o.words = words_from(value); }},
+        "columns to take as words though they look like numbers, e.g. postcode,year")
+      .metavar("COLUMNS");
   f.add("impute", o.impute, "missing values become the mean or the most frequent word");
   f.add("hidden",
         {[&o] { return fmt::format("{}", fmt::join(o.hidden, ",")); },
@@ -92,13 +110,13 @@ DagNN TableObjective::make_network(const TableOptions& options, const TableSchem
 }
 
 TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed)
-    : TableObjective(checked(options), seed, read_table(options)) {}
+    : TableObjective(options, seed, read_table(checked(options))) {}
 
 TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed, const CsvTable& table)
-    : options_(options),
+    : options_(checked(options)),
       seed_(seed),
       split_(split_rows(table.rows.size(), options.test_fraction, options.validation_fraction, seed)),
-      schema_(TableSchema::fit(table, split_.train, options.target, options.kind, options.impute)),
+      schema_(TableSchema::fit(table, split_.train, options.target, options.kind, options.impute, options.words)),
       network_(make_network(options, schema_, seed)),
       max_edges_(network_.topology().next_edge() + 2 * options.grow),
       max_nodes_(network_.topology().next_node() + options.grow) {
@@ -110,15 +128,37 @@ TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed, 
   train_ = take(split_.train);
   validation_ = take(split_.validation);
   test_ = take(split_.test);
+  forget_known_test_rows();
   start_.assign(parameters_.num_parameters(), 0.0f);
   if (!schema_.classifies() && !options_.no_skip) start_from_linear();
   for (Rows* rows : {&validation_, &test_}) {
+    if (rows->y.empty()) continue;
     const auto outputs = network_.forward(rows->x, rows->y.size());
     rows->at_start.assign(outputs.begin(), outputs.end());
   }
   take_weights();
   order_.resize(split_.train.size());
   options_.batch_size = std::min(options_.batch_size, order_.size());
+}
+
+void TableObjective::forget_known_test_rows() {
+  const auto inputs = static_cast<std::ptrdiff_t>(schema_.num_inputs());
+  const auto row = [&](const Rows& rows, std::size_t r) {
+    const auto begin = rows.x.begin() + static_cast<std::ptrdiff_t>(r) * inputs;
+    return std::vector<float>(begin, begin + inputs);
+  };
+  std::set<std::vector<float>> known;
+  for (const Rows* rows : {&train_, &validation_})
+    for (std::size_t r = 0; r < rows->y.size(); ++r) known.insert(row(*rows, r));
+  Rows fresh;
+  for (std::size_t r = 0; r < test_.y.size(); ++r) {
+    const std::vector<float> x = row(test_, r);
+    if (known.contains(x)) continue;
+    fresh.x.insert(fresh.x.end(), x.begin(), x.end());
+    fresh.y.push_back(test_.y[r]);
+  }
+  known_test_rows_ = test_.y.size() - fresh.y.size();
+  test_ = std::move(fresh);
 }
 
 // A regression begins as the linear model on the edges from inputs to outputs, with hidden nodes that say nothing yet.
@@ -242,12 +282,17 @@ double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, P
   book(phases.data);
   if (options_.reference) return accumulate_reference(x, y, phases);
   DagNN& network = this->network();
-  const double loss = table_loss(schema_.classifies(), network.forward(x, size, pool), y, &gradient);
+  const DagOutputs outputs = network.forward(x, size, pool);
+  const double loss = table_loss(schema_.classifies(), outputs, y, &gradient);
   book(phases.forward);
   network.zero_grad(pool);
-  network.backward_accumulate(gradient, pool);
+  const double summed_before = network.reduction_seconds();
+  network.backward_accumulate(outputs.pass, gradient, pool);
   take_gradients();
   book(phases.backward);
+  const double summed = network.reduction_seconds() - summed_before;
+  phases.backward -= summed;
+  phases.reduction += summed;
   return loss;
 }
 
@@ -362,6 +407,25 @@ void TableObjective::prune(std::uint64_t event) {
   take_weights();
 }
 
+Verdict TableObjective::judge(const Model& best, const ThreadPool& pool) const {
+  const auto* model = dynamic_cast<const TableModel*>(&best);
+  if (!model) fail("table verdict", fmt::format("a {}", best.kind()), "a snapshot of this objective");
+  const std::size_t rows = test_.y.size();
+  if (rows == 0) return {};
+  DagNN network = model->network();
+  const bool classifies = schema_.classifies();
+  const Evaluation e = judge_table(classifies, network.forward(test_.x, rows, pool), test_.y);
+  Verdict verdict{.score = e.score,
+                  .loss = e.loss,
+                  .data = fmt::format("{} that neither fitting nor choosing has seen", counted(rows, "row"))};
+  verdict.text = classifies ? fmt::format("{} of {} rows right ({:.2f} %)",
+                                          std::llround(e.score * static_cast<double>(rows)), rows, 100 * e.score)
+                            : fmt::format("R² {:.4f}", e.score);
+  verdict.solved = e.passed && enough_rows(classifies, train_.y, rows);
+  if (e.passed && !verdict.solved) verdict.text += ", but so few can be right by luck";
+  return verdict;
+}
+
 Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {
   const auto* model = dynamic_cast<const TableModel*>(&best);
   if (!model) fail("table report", fmt::format("a {}", best.kind()), "a snapshot of this objective");
@@ -370,16 +434,25 @@ Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {
   facts.insert(facts.end(), {{"train_rows", whole(train_.y.size())},
                              {"validation_rows", whole(validation_.y.size())},
                              {"test_rows", whole(test_.y.size())}});
-  if (test_.y.empty()) return facts;
-  DagNN network = model->network();
   const bool classifies = schema_.classifies();
-  const auto outputs = network.forward(test_.x, test_.y.size(), pool);
+  if (classifies && options_.kind == "auto" && schema_.classes_are_numbers())
+    facts.emplace_back("note.kind", fmt::format("the numbers {} are taken as classes, being few and whole; the option "
+                                                "\"kind\" = \"regress\" takes them as numbers",
+                                                fmt::join(schema_.target.words, ", ")));
+  if (known_test_rows_ > 0)
+    facts.emplace_back("note.known_rows", fmt::format("{} of the rows kept for the test have the inputs of others, and "
+                                                      "were left out of it",
+                                                      known_test_rows_));
+  if (!enough_rows(classifies, train_.y, test_.y.size()))
+    facts.emplace_back("note.test", fmt::format("{} are too few to tell learning from luck: nothing is called solved",
+                                                counted(test_.y.size(), "test row")));
+  if (test_.y.empty()) return facts;
   // A model that stayed the linear one is no worse than it in the last digit either.
   const std::vector<float> linear = begins_linear()
                                         ? test_.at_start
                                         : linear_predictions(classifies, schema_.num_inputs(), schema_.num_outputs(),
                                                              train_.x, train_.y, test_.x, pool);
-  facts.insert(facts.end(), {{classifies ? "test_accuracy" : "test_r2", table_score(classifies, outputs, test_.y)},
+  facts.insert(facts.end(), {{classifies ? "test_accuracy" : "test_r2", judge(best, pool).score},
                              {classifies ? "linear_accuracy" : "linear_r2", table_score(classifies, linear, test_.y)}});
   return facts;
 }

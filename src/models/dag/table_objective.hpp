@@ -11,6 +11,7 @@ struct TableOptions {
   std::string csv, target, kind = "auto";
   std::vector<std::size_t> hidden{16};
   LayeredOptions network;
+  std::vector<std::string> words;  // columns that are words, though their values may be numbers
   bool impute = false;
   bool no_skip = false;  // without edges from every input to every output beside the hidden layers, 0 in the beginning
   double test_fraction = 0.25, validation_fraction = 0.2;
@@ -30,6 +31,10 @@ double table_score(bool classifies, std::span<const float> outputs, std::span<co
 
 Evaluation judge_table(bool classifies, std::span<const float> outputs, std::span<const float> targets);
 
+// Whether so many rows, all right, say more than that somebody was lucky: guesses by what the rows of `fit` have would
+// be right on all of them less than once in ten thousand times. Numbers need ten rows.
+bool enough_rows(bool classifies, std::span<const float> fit, std::size_t rows);
+
 // Weights and, last, the bias of the linear model with the least squared error.
 std::vector<double> least_squares(std::size_t inputs, std::span<const float> x, std::span<const float> y);
 // A linear model trained on the same rows: softmax regression, or least squares by normal equations.
@@ -37,12 +42,17 @@ std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::
                                       std::span<const float> x, std::span<const float> y, std::span<const float> x_test,
                                       const ThreadPool& pool = calling_thread());
 
+// Three parts of the rows: gradients see `train` alone; `validation` chooses (the step, the linear model or the
+// network, the seed); `test` judges the best model alone, at the end. A test row whose inputs are those of a row in
+// another part judges nothing, as it may have been learned by heart.
+//
 // Parameters have a fixed size, as the trainer and its optimizer want them, and a place for every id that growth may
 // ever give: the weight of edge e is weight[e] as long as e lives, so an optimizer's state stays with its edge. The
 // shape is the objective's state.
 class TableObjective : public Objective {
  public:
-  TableObjective(const TableOptions& options, std::uint64_t seed);
+  TableObjective(const TableOptions& options, std::uint64_t seed);  // reads the file
+  TableObjective(const TableOptions& options, std::uint64_t seed, const CsvTable& table);
 
   Parameters& parameters() override { return parameters_; }
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
@@ -51,15 +61,17 @@ class TableObjective : public Objective {
   SafetensorsFile state() const override;
   void restore_state(const SafetensorsFile& state) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
+  Verdict judge(const Model& best, const ThreadPool& pool) const override;
   Facts report(const Model& best, const ThreadPool& pool) const override;
+  Provenance origin() const override { return begins_linear() ? Provenance{{"least-squares", 1}} : Provenance(); }
   std::string score_text(const Evaluation& evaluation) const override;
 
  private:
   struct Rows {
     std::vector<float> x, y, at_start;  // the last: what the network says as it begins
   };
-  TableObjective(const TableOptions& options, std::uint64_t seed, const CsvTable& table);
   static DagNN make_network(const TableOptions& options, const TableSchema& schema, std::uint64_t seed);
+  void forget_known_test_rows();
   double accumulate_reference(std::span<const float> x, std::span<const float> y, PhaseSeconds& phases);
   DagNN shape_from(const SafetensorsFile& state) const;
   void start_from_linear();
@@ -79,6 +91,7 @@ class TableObjective : public Objective {
   TableSplit split_;
   TableSchema schema_;
   Rows train_, validation_, test_;
+  std::size_t known_test_rows_ = 0;  // with inputs of another part, and left out
   DagNN network_;
   std::size_t max_edges_, max_nodes_;
   Parameters parameters_;     // "weight" [max_edges], "bias" [max_nodes], by id; 0 where there is none

@@ -1,6 +1,7 @@
 // Loss and score of tables, and the linear model they are held against.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "models/dag/table_objective.hpp"
 
@@ -57,9 +58,20 @@ double table_score(bool classifies, std::span<const float> outputs, std::span<co
 Evaluation judge_table(bool classifies, std::span<const float> outputs, std::span<const float> targets) {
   Evaluation e;
   e.score = table_score(classifies, outputs, targets);
-  e.solved = e.score >= (classifies ? 1.0 : 0.9999);
+  e.passed = e.score >= (classifies ? 1.0 : 0.9999);
   e.loss = table_loss(classifies, outputs, targets, nullptr);
   return e;
+}
+
+bool enough_rows(bool classifies, std::span<const float> fit, std::size_t rows) {
+  constexpr double kLuck = 1e-4;
+  constexpr std::size_t kNumbers = 10;
+  if (!classifies) return rows >= kNumbers;
+  std::map<float, std::size_t> classes;
+  std::size_t most = 0;
+  for (const float y : fit) most = std::max(most, ++classes[y]);
+  const double share = static_cast<double>(most) / static_cast<double>(std::max<std::size_t>(1, fit.size()));
+  return std::pow(share, static_cast<double>(rows)) < kLuck;
 }
 
 // (X^T X + small) w = X^T y with a column of ones, by Cholesky in double.

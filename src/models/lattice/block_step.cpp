@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "logic/unsealed_gates.hpp"
+
 namespace espalier {
 namespace {
 
@@ -103,10 +105,10 @@ void BlockStep::backward(std::span<const float> coefficients, const Geometry::Bl
     perception_.forward(coefficients, group_channels, patch, values, rows);
   });
   const UpdateRows update(automaton_.update(), s);
-  automaton_.update().forward(coefficients.subspan(perceive_size), L, update.in, update.values);
+  const UnsealedGates gates{automaton_.update()};
+  gates.forward(coefficients.subspan(perceive_size), L, update.in, update.values);
   std::copy_n(dout, channels * L, update.outputs.data());
-  automaton_.update().backward(coefficients.subspan(perceive_size), L, update.in, update.values, s.work,
-                               dc.subspan(perceive_size));
+  gates.backward(coefficients.subspan(perceive_size), L, update.in, update.values, s.work, dc.subspan(perceive_size));
   const float* dinput = update.in.data();
 
   each_group(s, [&](const Group& group) {

@@ -109,8 +109,8 @@ void add_lattice_bench(BenchList& cases) {
       {"checkerboard-small", {{"batch", "1"}}},
       {"checkerboard-async", {{"height", "8"}, {"width", "8"}, {"steps", "5"}}},
       {"life", {}},
-      {"lizard", {{"steps", "1"}}},
-      {"letter", {{"steps", "2"}}},
+      {"lizard", {{"by", "training"}, {"steps", "1"}}},
+      {"letter", {{"by", "training"}, {"steps", "2"}}},
   };
   for (const auto& [task, reference] : entries) {
     BenchCase step = step_case(std::string("lattice/") + task, task);

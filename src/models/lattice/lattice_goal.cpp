@@ -17,7 +17,6 @@ namespace {
 
 constexpr int kRuleBoards = 512;        // all boards of 3 x 3
 constexpr int kValidationBoards = 200;  // of tasks that start from noise
-constexpr int kStoredPairs = 1024;      // of a model that learned from given boards
 
 BoardState noise(int channels, int height, int width, std::uint64_t seed, RowRange rows) {
   BoardState state(channels, rows.count, width);
@@ -41,7 +40,7 @@ class RuleGoal : public LatticeGoal {
   int loss_channels() const override { return 1; }
   const RuleTable* rule() const override { return &rule_; }
 
-  void fit(RolloutOptions& r, int) const override {
+  void fit(RolloutOptions& r, int, bool) const override {
     if (r.height != 3 || r.width != 3 || r.steps != 1)
       fail("rule", fmt::format("a grid of {} x {}, steps: {}", r.height, r.width, r.steps), "3 x 3 and 1 step",
            "a rule is learned from all 512 neighbourhoods; run the model on any size afterwards");
@@ -69,6 +68,14 @@ class RuleGoal : public LatticeGoal {
     };
     return data;
   }
+
+  JudgingBoards judging(const RolloutOptions& r, int channels, std::uint64_t seed, std::uint64_t) const override {
+    LatticeData all = data(r, channels, seed);
+    return {std::move(all.validation), std::move(all.validation_target),
+            "all 512 boards of 3 x 3: every case there is"};
+  }
+  // A rule says what becomes of cells that update; the others stay as they are, whatever it is.
+  double judged_fire_rate(const RolloutOptions&) const override { return 1; }
 
   BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed,
                    RowRange rows) const override {
@@ -100,7 +107,7 @@ class RuleGoal : public LatticeGoal {
                        {std::move(start), std::move(plain)}, kSteps, {})};
   }
 
-  void save(SafetensorsFile& file) const override {
+  void save(SafetensorsFile& file, std::uint64_t) const override {
     file.metadata["goal.name"] = name_;
     file.add("goal.rule", {rule_.size()}, std::span<const std::uint8_t>(rule_));
   }
@@ -127,7 +134,7 @@ class CheckerboardGoal : public LatticeGoal {
   std::string kind() const override { return "checkerboard"; }
   std::string name() const override { return "checkerboard"; }
   int loss_channels() const override { return 1; }
-  void fit(RolloutOptions&, int) const override {}
+  void fit(RolloutOptions&, int, bool) const override {}
 
   LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
     LatticeData data{BoardBatch(kValidationBoards, r.height, r.width, channels),
@@ -148,6 +155,25 @@ class CheckerboardGoal : public LatticeGoal {
     };
     return data;
   }
+
+  // As many as are cheap, and never under a thousand.
+  JudgingBoards judging(const RolloutOptions& r, int channels, std::uint64_t seed, std::uint64_t draw) const override {
+    const auto cells = static_cast<std::size_t>(r.height) * static_cast<std::size_t>(r.width);
+    const std::size_t most = (std::size_t{1} << 31) / (cells * static_cast<std::size_t>(std::max(channels, r.steps)));
+    const std::size_t count = std::clamp<std::size_t>(most, 1024, 4096);
+    JudgingBoards boards{BoardBatch(count, r.height, r.width, channels), BoardBatch(count, r.height, r.width, 1),
+                         fmt::format("{} boards that neither fitting nor choosing has seen", count)};
+    const Random fresh(seed ^ draw, Purpose::kTest);
+    std::uint64_t element = 0;
+    for (std::size_t w = 0; w < boards.start.words(); ++w)
+      for (std::size_t y = 0; y < boards.start.height(); ++y)
+        for (std::size_t x = 0; x < boards.start.width(); ++x) {
+          for (int c = 0; c < channels; ++c) boards.start.set_word(w, y, x, c, fresh.bits64(element++));
+          boards.target.set_word(w, y, x, 0, checker(static_cast<int>(y), static_cast<int>(x)) ? ~std::uint64_t{0} : 0);
+        }
+    return boards;
+  }
+  bool draws_boards() const override { return true; }
 
   BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed,
                    RowRange rows) const override {
@@ -180,127 +206,7 @@ class CheckerboardGoal : public LatticeGoal {
   std::vector<std::string> demands() const override { return {"larger", "dead square", "healing"}; }
   bool damaged() const override { return true; }
   std::vector<std::string> graded() const override { return {"resets"}; }
-  void save(SafetensorsFile&) const override {}
-};
-
-// --- Given pairs of boards.
-
-class BoardsGoal : public LatticeGoal {
- public:
-  BoardsGoal(BoardPairs pairs, double validation_fraction) : pairs_(std::move(pairs)), fraction_(validation_fraction) {
-    const auto cells = static_cast<std::size_t>(pairs_.count) * pairs_.height * pairs_.width;
-    if (pairs_.count < 1 || pairs_.start.size() != cells * pairs_.start_channels ||
-        pairs_.target.size() != cells * pairs_.target_channels)
-      fail("boards",
-           fmt::format("{} boards with {} and {} values", pairs_.count, pairs_.start.size(), pairs_.target.size()),
-           "starts and targets of the same number and size");
-    for (const auto* values : {&pairs_.start, &pairs_.target})
-      if (std::ranges::any_of(*values, [](std::uint8_t value) { return value > 1; }))
-        fail("boards", "a value above 1", "0 and 1");
-  }
-  std::string kind() const override { return "boards"; }
-  std::string name() const override { return pairs_.name; }
-  int loss_channels() const override { return pairs_.target_channels; }
-
-  void fit(RolloutOptions& r, int channels) const override {
-    if (r.height == 0) r.height = pairs_.height;
-    if (r.width == 0) r.width = pairs_.width;
-    check_size("boards", r, pairs_.height, pairs_.width);
-    check_channels("boards", channels, pairs_.target_channels);
-    check_channels("boards", channels, pairs_.start_channels, "the start");
-  }
-
-  LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
-    const Split split = split_pairs(seed);
-    const auto count = static_cast<int>(split.validation.size());
-    LatticeData data{BoardBatch(count, r.height, r.width, channels),
-                     BoardBatch(count, r.height, r.width, pairs_.target_channels)};
-    for (int n = 0; n < count; ++n)
-      for (int y = 0; y < r.height; ++y)
-        for (int x = 0; x < r.width; ++x) {
-          for (int c = 0; c < pairs_.start_channels; ++c)
-            data.validation.set(n, y, x, c, start_bit(split.validation[n], y, x, c));
-          for (int c = 0; c < pairs_.target_channels; ++c)
-            data.validation_target.set(n, y, x, c, target_bit(split.validation[n], y, x, c));
-        }
-    data.draw = [this, r, channels, seed, train = split.train](std::uint64_t batch, std::span<float> initial,
-                                                               std::span<float> target) {
-      const Random random(seed, Purpose::kBatch, static_cast<std::uint32_t>(batch));
-      std::ranges::fill(initial, 0.0f);
-      for (int n = 0; n < r.batch; ++n) {
-        const int pair = train[random.choice(n, train.size())];
-        for (int y = 0; y < r.height; ++y)
-          for (int x = 0; x < r.width; ++x) {
-            const auto place = [&](int c, int of) {
-              return ((static_cast<std::size_t>(n) * of + c) * r.height + y) * r.width + x;
-            };
-            for (int c = 0; c < pairs_.start_channels; ++c) initial[place(c, channels)] = start_bit(pair, y, x, c);
-            for (int c = 0; c < pairs_.target_channels; ++c)
-              target[place(c, pairs_.target_channels)] = target_bit(pair, y, x, c);
-          }
-      }
-    };
-    return data;
-  }
-
-  // One of the given starts, in the middle.
-  BoardState start(const RolloutOptions&, int channels, int height, int width, std::uint64_t seed,
-                   RowRange rows) const override {
-    BoardState state(channels, rows.count, width);
-    const auto pair = static_cast<int>(seed % static_cast<std::uint64_t>(pairs_.count));
-    const int top = (height - pairs_.height) / 2 - rows.first, left = (width - pairs_.width) / 2;
-    for (int y = 0; y < pairs_.height; ++y)
-      for (int x = 0; x < pairs_.width; ++x)
-        if (top + y >= 0 && top + y < rows.count && left + x >= 0 && left + x < width)
-          for (int c = 0; c < pairs_.start_channels; ++c) state.at(c, top + y, left + x) = start_bit(pair, y, x, c);
-    return state;
-  }
-  BoardView view(const RolloutOptions& r) const override {
-    return {r.height, r.width, static_cast<std::uint64_t>(r.steps)};
-  }
-  std::vector<Trial> trials(const LatticeModel&, const TrialOptions&, const ThreadPool&) const override { return {}; }
-
-  // Of many pairs the first stand for all: a model file is no place for a data set.
-  void save(SafetensorsFile& file) const override {
-    const auto count = static_cast<std::size_t>(std::min(pairs_.count, kStoredPairs));
-    const auto extent = [](int n) { return static_cast<std::size_t>(n); };
-    const auto add = [&](const char* name, const std::vector<std::uint8_t>& bits, int channels) {
-      const std::size_t size = count * extent(pairs_.height) * extent(pairs_.width) * extent(channels);
-      file.add(name, {count, extent(pairs_.height), extent(pairs_.width), extent(channels)},
-               std::span<const std::uint8_t>(bits).first(size));
-    };
-    file.metadata["goal.name"] = pairs_.name;
-    file.metadata["goal.validation-fraction"] = fmt::format("{}", fraction_);
-    add("goal.start", pairs_.start, pairs_.start_channels);
-    add("goal.target", pairs_.target, pairs_.target_channels);
-  }
-
- private:
-  struct Split {
-    std::vector<int> train, validation;
-  };
-  // With one pair alone it is both.
-  Split split_pairs(std::uint64_t seed) const {
-    std::vector<int> order(pairs_.count);
-    std::iota(order.begin(), order.end(), 0);
-    Random(seed, Purpose::kSplit).shuffle(std::span(order));
-    const int held =
-        pairs_.count == 1 ? 0 : std::clamp(static_cast<int>(fraction_ * pairs_.count), 1, pairs_.count - 1);
-    Split split{{order.begin() + held, order.end()}, {order.begin(), order.begin() + held}};
-    if (split.validation.empty()) split.validation = split.train;
-    return split;
-  }
-  std::uint8_t start_bit(int pair, int y, int x, int c) const {
-    return pairs_
-        .start[((static_cast<std::size_t>(pair) * pairs_.height + y) * pairs_.width + x) * pairs_.start_channels + c];
-  }
-  std::uint8_t target_bit(int pair, int y, int x, int c) const {
-    return pairs_
-        .target[((static_cast<std::size_t>(pair) * pairs_.height + y) * pairs_.width + x) * pairs_.target_channels + c];
-  }
-
-  BoardPairs pairs_;
-  double fraction_;
+  void save(SafetensorsFile&, std::uint64_t) const override {}
 };
 
 std::shared_ptr<const LatticeGoal> load_rule(const SafetensorsFile& file) {
@@ -312,36 +218,12 @@ std::shared_ptr<const LatticeGoal> load_rule(const SafetensorsFile& file) {
   return rule_goal(file.meta("goal.name"), rule);
 }
 
-std::shared_ptr<const LatticeGoal> load_boards(const SafetensorsFile& file) {
-  BoardPairs pairs;
-  const std::vector<std::size_t>& s = file.tensor("goal.start").shape;
-  const std::vector<std::size_t>& t = file.tensor("goal.target").shape;
-  constexpr std::size_t kMax = 1 << 20;
-  const auto fits = [](std::size_t n) { return n > 0 && n < kMax; };
-  if (s.size() != 4 || t.size() != 4 || !std::ranges::all_of(s, fits) || !fits(t[3]) ||
-      !std::equal(s.begin(), s.begin() + 3, t.begin()))
-    fail("load model", "boards of other shapes", "[boards][rows][columns][channels] for starts and targets");
-  pairs.name = file.meta("goal.name");
-  pairs.count = static_cast<int>(s[0]);
-  pairs.height = static_cast<int>(s[1]);
-  pairs.width = static_cast<int>(s[2]);
-  pairs.start_channels = static_cast<int>(s[3]);
-  pairs.target_channels = static_cast<int>(t[3]);
-  pairs.start = file.octets("goal.start");
-  pairs.target = file.octets("goal.target");
-  const double fraction = std::strtod(file.meta("goal.validation-fraction").c_str(), nullptr);
-  return boards_goal(std::move(pairs), fraction);
-}
-
 }  // namespace
 
 std::shared_ptr<const LatticeGoal> rule_goal(const std::string& name, const RuleTable& rule) {
   return std::make_shared<RuleGoal>(name, rule);
 }
 std::shared_ptr<const LatticeGoal> checkerboard_goal() { return std::make_shared<CheckerboardGoal>(); }
-std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validation_fraction) {
-  return std::make_shared<BoardsGoal>(std::move(pairs), validation_fraction);
-}
 
 Board LatticeGoal::target(const RolloutOptions&, int, int) const {
   fail("target", "a model of " + name(), "one that has one board as its target, a checkerboard or a picture");

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,22 @@
 
 namespace espalier {
 
-// The boards of one training run.
+// The boards of one training run: those that fit are drawn, those of the validation choose.
 struct LatticeData {
   BoardBatch validation;         // starts
   BoardBatch validation_target;  // channels = loss channels
   // initial: [batch][C][H][W], target: [batch][loss_channels][H][W], both to be filled for mini-batch `batch`.
   std::function<void(std::uint64_t batch, std::span<float> initial, std::span<float> target)> draw = {};
 };
+
+// The boards that a finished model is judged by.
+struct JudgingBoards {
+  BoardBatch start, target;
+  std::string what;  // for people: "all 512 boards of 3 x 3", "20 boards that neither fitting nor choosing has seen"
+  std::string why_not{};  // where they cannot make a model solved: why
+};
+// Trials and boards are drawn by these when models are chosen and when the chosen one is judged; `eval` draws others.
+inline constexpr std::uint64_t kChoosingDraw = std::uint64_t{1} << 33, kJudgingDraw = std::uint64_t{1} << 34;
 
 class LatticeGoal {
  public:
@@ -32,8 +42,23 @@ class LatticeGoal {
   virtual std::string name() const = 0;  // for people: "B3/S23", "checkerboard", "picture of 20 x 20"
   virtual int loss_channels() const = 0;
   // Puts sizes that follow from the goal into the rollout, and refuses what cannot be learned.
-  virtual void fit(RolloutOptions& rollout, int channels) const = 0;
+  virtual void fit(RolloutOptions& rollout, int channels, bool periodic) const = 0;
+  // The fewest steps after which cells that have to differ can have heard of what tells them apart; 0 where that is not
+  // known, kNever where no number of steps is enough.
+  static constexpr int kNever = 1 << 30;
+  virtual int least_steps(const RolloutOptions& /*rollout*/, bool /*periodic*/) const { return 0; }
   virtual LatticeData data(const RolloutOptions& rollout, int channels, std::uint64_t seed) const = 0;
+  // `seed`: that of the training; `draw`: which of the boards that nothing has seen, where these are drawn.
+  virtual JudgingBoards judging(const RolloutOptions& rollout, int channels, std::uint64_t seed,
+                                std::uint64_t draw) const = 0;
+  // Whether any number of boards can be drawn: a model is then chosen by thousands as well.
+  virtual bool draws_boards() const { return false; }
+  // Whether only some of the boards there are may be fitted: a search draws from these, and others choose.
+  virtual bool fits_a_part(std::uint64_t /*seed*/) const { return false; }
+  // The probability with which cells update when a model is judged.
+  virtual double judged_fire_rate(const RolloutOptions& rollout) const { return rollout.fire_rate; }
+  // Where boards are given: those that a model may have been made from or chosen by.
+  virtual std::optional<BoardPairs> known_pairs(std::uint64_t /*seed*/) const { return std::nullopt; }
 
   // Where a run starts, on a board of any size; `trained` is the rollout of the training. Of its rows only those of
   // `rows`, when it is too large for one process.
@@ -64,7 +89,7 @@ class LatticeGoal {
     return cell;
   }
 
-  virtual void save(SafetensorsFile& file) const = 0;
+  virtual void save(SafetensorsFile& file, std::uint64_t seed) const = 0;
   static std::shared_ptr<const LatticeGoal> load(const SafetensorsFile& file);
 };
 
@@ -77,20 +102,25 @@ std::shared_ptr<const LatticeGoal> checkerboard_goal();
 std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column,
                                                 Keep keep = Keep::kNothing, bool pooled = false);
 std::shared_ptr<const LatticeGoal> load_picture(const SafetensorsFile& file);
-// Given boards and what becomes of them.
-std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, double validation_fraction);
+// Given boards and what becomes of them, in three parts by the seed: to fit, to choose by, to judge by.
+struct BoardFractions {
+  double validation = 0.2, test = 0.2;
+};
+std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, const BoardFractions& fractions);
+std::shared_ptr<const LatticeGoal> load_boards(const SafetensorsFile& file);
 
 // What goals refuse alike: a target of another size than the grid, and cells with too few channels for it.
 void check_size(const char* goal, const RolloutOptions& rollout, int height, int width);
 void check_channels(const char* goal, int channels, int needed, const char* whose = "the target");
 
-// Fraction of target bits that the first channels of the validation boards have right after a rollout of a hard cell,
-// and wrong bits per board. fire: see BatchOptions.
+// Fraction of target bits that the first channels of boards have right after a rollout of a hard cell, and wrong bits
+// per board. fire: see BatchOptions.
 struct BitScore {
   double fraction = 0, wrong_per_board = 0;
+  std::size_t exact_boards = 0;
   bool all = false;
 };
-BitScore validate(const Netlist& cell, const LatticeData& data, int steps, bool periodic, const BoardBatch* fire,
-                  const ThreadPool& pool);
+BitScore score_boards(const Netlist& cell, const BoardBatch& start, const BoardBatch& target, int steps, bool periodic,
+                      const BoardBatch* fire, const ThreadPool& pool);
 
 }  // namespace espalier

@@ -79,7 +79,7 @@ Stored read_options_1(const SafetensorsFile& file, const std::string& name) {
     stored.goal = rule_goal("B3/S23", parse_life_rule("B3/S23"));
   else
     stored.goal = checkerboard_goal();
-  stored.goal->fit(stored.rollout, stored.automaton.channels);
+  stored.goal->fit(stored.rollout, stored.automaton.channels, stored.automaton.boundary == Boundary::kPeriodic);
   return stored;
 }
 
@@ -124,9 +124,9 @@ void add_cell(SafetensorsFile& file, const Netlist& cell) {
 }
 
 // Boards of the examples' size, as their goal wants them.
-RolloutOptions fitted(RolloutOptions rollout, const LatticeGoal& goal, int channels) {
+RolloutOptions fitted(RolloutOptions rollout, const LatticeGoal& goal, int channels, bool periodic) {
   check_rollout(rollout, channels);
-  goal.fit(rollout, channels);
+  goal.fit(rollout, channels, periodic);
   return rollout;
 }
 
@@ -145,8 +145,9 @@ LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, s
 
 LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, BoardPairs examples,
                            std::span<const float> weights, std::uint64_t seed)
-    : LatticeModel(std::move(automaton), rollout, boards_goal(std::move(examples), 0), weights, seed) {
-  rollout_ = fitted(rollout_, *goal_, channels());
+    : LatticeModel(std::move(automaton), rollout, boards_goal(std::move(examples), BoardFractions{0, 0}), weights,
+                   seed) {
+  rollout_ = fitted(rollout_, *goal_, channels(), periodic());
 }
 
 std::unique_ptr<LatticeModel> LatticeModel::load(const SafetensorsFile& file, const std::string& name) {
@@ -173,7 +174,7 @@ void LatticeModel::describe(SafetensorsFile& file) const {
   file.metadata["seed"] = std::to_string(seed_);
   file.metadata["goal"] = goal_->kind();
   if (!task_.empty()) file.metadata["task"] = task_;
-  goal_->save(file);
+  goal_->save(file, seed_);
   const auto add = [&](const std::string& name, const Wiring& w) {
     const std::vector<std::size_t> shape{static_cast<std::size_t>(w.outputs())};
     file.add(name + ".a", shape, std::span<const std::int32_t>(w.a));
@@ -187,6 +188,13 @@ void LatticeModel::describe(SafetensorsFile& file) const {
   for (std::size_t l = 0; l < automaton_.update().layers().size(); ++l)
     add(fmt::format("wiring.update.{}", l), automaton_.update().layers()[l]);
   if (cell_) add_cell(file, *cell_);
+}
+
+std::string LatticeModel::hash() const {
+  if (!cell_) return parameters_.hash();
+  SafetensorsFile file;
+  add_cell(file, *cell_);
+  return file.tensors_hash();
 }
 
 std::unique_ptr<LatticeModel> LatticeModel::trained() const {
@@ -232,11 +240,14 @@ Facts LatticeModel::facts() const {
   const auto whole = [](auto n) { return static_cast<std::int64_t>(n); };
   if (cell_) {
     const NetlistCounts cell = count_netlist(*cell_);
-    return {
-        {"learned", goal_->name()},           {"channels", whole(channels())},           {"gates", whole(cell.gates())},
-        {"active_gates", whole(cell.active)}, {"live_gates", whole(live_gates(*cell_))}, {"refined", true}};
+    return {{"goal", goal_->name()},
+            {"channels", whole(channels())},
+            {"gates", whole(cell.gates())},
+            {"active_gates", whole(cell.active)},
+            {"live_gates", whole(live_gates(*cell_))},
+            {"refined", true}};
   }
-  return {{"learned", goal_->name()},
+  return {{"goal", goal_->name()},
           {"channels", whole(channels())},
           {"gates", whole(counts.raw - counts.constants)},
           {"active_gates", whole(counts.active)},

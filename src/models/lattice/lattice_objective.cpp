@@ -11,10 +11,12 @@
 #include "espalier/error.hpp"
 #include "logic/entry_kernels.hpp"
 #include "models/lattice/automaton_reference.hpp"
+#include "models/lattice/lattice_verdict.hpp"
 #include "models/lattice/lattice_view.hpp"
 #include "models/lattice/refine_model.hpp"
 #include "models/lattice/soften_cell.hpp"
 #include "models/lattice/trials.hpp"
+#include "netlist/cell.hpp"
 
 namespace espalier {
 namespace {
@@ -140,6 +142,10 @@ Fields fields_of(LatticeOptions& o) {
         "steps between searches during training, each with a fifth of the mutants of refine; 0 = only at its end", 0,
         1e9);
   f.add("trials", o.trials, "solved models must also pass the trials that their goal demands (larger boards, damage)");
+  f.add("by", o.by,
+        "how the circuit may come about: any (built or identified at once where that is possible, else training), "
+        "gradients alone, training (gradients, then a search over circuits), search alone, or construction alone",
+        {"any", "gradients", "training", "search", "construction"});
   f.add("reference", o.reference, "train with the plain sequential code (slow; for comparison)");
   return f;
 }
@@ -147,9 +153,24 @@ Fields fields_of(LatticeOptions& o) {
 LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, const LatticeGoal& goal,
                                                      std::uint64_t seed, const LatticeModel* from) {
   if (from) options.automaton = from->automaton().options();
-  goal.fit(options.rollout, options.automaton.channels);
+  const bool periodic = options.automaton.boundary == Boundary::kPeriodic;
+  goal.fit(options.rollout, options.automaton.channels, periodic);
   check_rollout(options.rollout, options.automaton.channels);  // before data take time and memory
   check_pool(options.pool, options.rollout, options.automaton.channels);
+  const bool builds = options.by == MadeBy::kAny || options.by == MadeBy::kConstruction;
+  if (const int least = goal.least_steps(options.rollout, periodic); builds && options.rollout.steps < least) {
+    const std::string what =
+        fmt::format("{} for a {}", counted(static_cast<std::uint64_t>(options.rollout.steps), "step"), goal.name());
+    if (least == LatticeGoal::kNever)
+      fail("steps", what, "a start that tells cells apart that should differ",
+           "give the options \"seed-row\" and \"seed-column\", or a zero boundary");
+    fail("steps", what, fmt::format("at least {}", least),
+         "a cell hears of nothing that lies farther away than there are steps, and cells that should differ would be "
+         "alike");
+  }
+  if (options.by == MadeBy::kConstruction && goal.draws_boards())
+    fail("by", fmt::format("construction of a {}", goal.name()), "gradients, search or any",
+         "there is no way yet to build it");
   if (options.recipe.loss_steps < 1 || options.recipe.loss_steps > options.rollout.steps)
     fail("loss", fmt::format("the last {} steps", options.recipe.loss_steps),
          fmt::format("1 to {}, those of a rollout", options.rollout.steps));
@@ -167,8 +188,10 @@ LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, con
 }
 
 LatticeObjective::LatticeObjective(LatticeOptions options, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed,
-                                   const LatticeModel* from)
-    : LatticeObjective(make_start(std::move(options), *goal, seed, from), goal, seed) {}
+                                   const LatticeModel* from, Provenance origin)
+    : LatticeObjective(make_start(std::move(options), *goal, seed, from), goal, seed) {
+  origin_ = std::move(origin);
+}
 
 LatticeObjective::LatticeObjective(Start start, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed)
     : options_(std::move(start.options)),
@@ -187,7 +210,8 @@ LatticeObjective::LatticeObjective(Start start, std::shared_ptr<const LatticeGoa
     data_.draw(0, initial_, target_);
     boards_.emplace(options_.pool, r, options_.automaton.channels, seed, initial_);
   }
-  if (r.fire_rate < 1) validation_fire_ = draw_fire(data_.validation, r.steps, r.fire_rate, seed, kValidationFireStep);
+  if (const double rate = goal_->judged_fire_rate(r); rate < 1)
+    validation_fire_ = draw_fire(data_.validation, r.steps, rate, seed, kValidationFireStep);
 }
 
 void LatticeObjective::begin_step(std::uint64_t step, double progress, double last_loss) {
@@ -232,10 +256,11 @@ double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool,
   book(phases.data);
   if (options_.reference) return accumulate_reference(batch, std::move(drawn), pool, phases);
   rollout_.soften(parameters_.values(), choice_, pool);
-  rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
+  const ForwardPass pass = rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
   rollout_.begin_loss(target_, goal_->loss_channels(), pool, options_.recipe.loss_steps);
   book(phases.forward);
-  rollout_.backward(pool);
+  const double summed_before = rollout_.reduction_seconds();
+  rollout_.backward(pass, pool);
   double loss = rollout_.end_loss(pool);
   rollout_.add_gradients(parameters_.gradients(), pool);
   if (entropy_weight_ > 0) {
@@ -248,6 +273,9 @@ double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool,
   }
   if (boards_) boards_->keep(std::move(drawn), rollout_.last_bits(pool));
   book(phases.backward);
+  const double summed = rollout_.reduction_seconds() - summed_before;
+  phases.backward -= summed;
+  phases.reduction += summed;
   return loss;
 }
 
@@ -289,28 +317,33 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, BoardPool::Dr
   return loss;
 }
 
-Evaluation LatticeObjective::judge(const Netlist& cell, const LatticeData& data, const ThreadPool& pool) const {
-  const BitScore score =
-      validate(cell, data, options_.rollout.steps, options_.automaton.boundary == Boundary::kPeriodic,
-               validation_fire_ ? &*validation_fire_ : nullptr, pool);
+Evaluation LatticeObjective::validate(const Netlist& cell, const LatticeData& data, const ThreadPool& pool) const {
+  const BitScore score = score_boards(cell, data.validation, data.validation_target, options_.rollout.steps,
+                                      options_.automaton.boundary == Boundary::kPeriodic,
+                                      validation_fire_ ? &*validation_fire_ : nullptr, pool);
   return {score.fraction, score.all, score.wrong_per_board};
 }
 
-// A trial that fails weighs less than any wrong bit, and keeps a model from being solved.
+Evaluation LatticeObjective::validate(const LatticeModel& model, const ThreadPool& pool) const {
+  Evaluation result = validate(model.quick_cell(), goal_->data(options_.rollout, model.channels(), seed_), pool);
+  judge_trials(result, model, pool);
+  return result;
+}
+
+// A trial that fails weighs less than any wrong bit, and keeps a model from passing.
 void LatticeObjective::judge_trials(Evaluation& evaluation, const LatticeModel& model, const ThreadPool& pool) const {
   constexpr double kTrialLoss = 1e-3;
-  if (!evaluation.solved || !options_.trials) return;
-  std::vector<std::string> names = goal_->demands(), kept = goal_->kept();
-  if (model.is_refined()) names.insert(names.end(), kept.begin(), kept.end());  // they are built in the end
-  const std::size_t failed = failed_trials(model, names, pool);
-  evaluation.solved = failed == 0;
+  if (!evaluation.passed) return;
+  const std::vector<std::string> names = options_.trials ? demanded_trials(model) : std::vector<std::string>();
+  const std::size_t failed = failed_trials(model, names, kChoosingDraw, pool).size();
+  evaluation.passed = failed == 0;
   evaluation.loss += kTrialLoss * static_cast<double>(failed);
 }
 
 Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
   const Netlist cell = harden_folded(automaton_, parameters_.values());
-  Evaluation result = judge(cell, data_, pool);
-  if (result.solved && options_.trials && !goal_->demands().empty())
+  Evaluation result = validate(cell, data_, pool);
+  if (result.passed)
     judge_trials(result, LatticeModel(automaton_, options_.rollout, goal_, parameters_.values(), seed_), pool);
   const Parametrisation form = options_.automaton.parametrisation;
   const std::span<const float> gates = parameters_.values().first(automaton_.gate_logits());
@@ -350,19 +383,8 @@ class LatticeObjective::Search : public Refinement {
     return true;
   }
   std::unique_ptr<Model> model(const ThreadPool& pool) const override { return best().best(pool); }
-  Evaluation evaluate(const ThreadPool& pool) const override {
-    const std::unique_ptr<LatticeModel> best = this->best().best(pool);
-    const RolloutOptions& rollout = objective_.options_.rollout;
-    Evaluation result =
-        objective_.judge(best->quick_cell(), objective_.goal_->data(rollout, best->channels(), objective_.seed_), pool);
-    objective_.judge_trials(result, *best, pool);
-    return result;
-  }
-  std::map<std::string, std::string> notes() const override {
-    ModelNotes notes = best().notes();
-    notes["refined.seed"] = std::to_string(objective_.seed_);
-    return notes;
-  }
+  Evaluation evaluate(const ThreadPool& pool) const override { return objective_.validate(*best().best(pool), pool); }
+  Provenance provenance() const override { return best().provenance(); }
 
  private:
   static constexpr std::uint64_t kCircuits = 3;    // at most
@@ -370,10 +392,11 @@ class LatticeObjective::Search : public Refinement {
   static constexpr std::uint64_t kNotSolved = 1'000'001;
 
   SearchOptions search_options() const {
-    const std::uint64_t all = objective_.options_.refine;
+    const std::uint64_t all = objective_.mutants();
     return {.seed = objective_.seed_ + (round_ << 32) + (circuit_ << 48),
             .evaluations = round_ && !circuit_ ? all / kShorter : all,
-            .improve = objective_.improve()};
+            .improve = objective_.improve(),
+            .construct = objective_.options_.by != MadeBy::kSearch};
   }
   std::unique_ptr<ModelRefiner> begin(const ThreadPool& pool) const {
     return std::make_unique<ModelRefiner>(from_, search_options(), pool, LaneOptions{}, objective_.options_.trials);
@@ -408,13 +431,13 @@ class LatticeObjective::Search : public Refinement {
 
 std::unique_ptr<Refinement> LatticeObjective::refine(const Model& best, std::uint64_t round,
                                                      const ThreadPool& pool) const {
-  if (!options_.refine && !unfinished()) return nullptr;
+  if (!mutants() && !unfinished()) return nullptr;
   return std::make_unique<Search>(*this, dynamic_cast<const LatticeModel&>(best), round, pool);
 }
 
 std::uint64_t LatticeObjective::refine_work(std::uint64_t steps) const {
   const std::uint64_t rounds = refine_every() && steps ? (steps - 1) / refine_every() : 0;
-  return (options_.refine + rounds * (options_.refine / kShorter) + improve()) / kMutantsPerStep;
+  return (mutants() + rounds * (mutants() / kShorter) + improve()) / kMutantsPerStep;
 }
 
 std::string LatticeObjective::score_text(const Evaluation& e) const {

@@ -31,6 +31,15 @@ struct LatticeRecipe {
 };
 Fields fields_of(LatticeRecipe& recipe);
 
+// How a circuit may come about.
+enum class MadeBy {
+  kAny,           // built or identified where that can be done, else by training
+  kGradients,     // soft gates alone
+  kTraining,      // soft gates, and a search over circuits that goes on from them
+  kSearch,        // mutants of the circuit that training would begin with
+  kConstruction,  // built or identified alone
+};
+
 struct LatticeOptions {
   AutomatonOptions automaton;
   RolloutOptions rollout;
@@ -40,16 +49,17 @@ struct LatticeOptions {
   std::uint64_t improve = 0;         // mutants for trials that are only better or worse, after all others are passed
   std::uint64_t refine_every = 0;    // steps between shorter searches while it trains; 0: none
   bool trials = true;                // solved means that the goal's trials are passed, too
-  bool reference = false;            // the plain sequential code instead of the fast one
+  MadeBy by = MadeBy::kAny;
+  bool reference = false;  // the plain sequential code instead of the fast one
 };
 Fields fields_of(LatticeOptions& options);
 
 class LatticeObjective : public Objective {
  public:
-  // `from`: a model whose gates and wires are the start, soft again where a search made its circuit. The shape of the
-  // cell is then that model's.
+  // `from`: a model whose gates and wires are the start, soft again where a search made its circuit, and how it came
+  // about. The shape of the cell is then that model's.
   LatticeObjective(LatticeOptions options, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed,
-                   const LatticeModel* from = nullptr);
+                   const LatticeModel* from = nullptr, Provenance origin = {});
 
   Parameters& parameters() override { return parameters_; }
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
@@ -61,10 +71,16 @@ class LatticeObjective : public Objective {
   void restore_state(const SafetensorsFile& state) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
   std::unique_ptr<Refinement> refine(const Model& best, std::uint64_t round, const ThreadPool& pool) const override;
-  std::uint64_t refine_every() const override { return options_.refine ? options_.refine_every : 0; }
+  std::uint64_t refine_every() const override { return mutants() ? options_.refine_every : 0; }
   std::uint64_t refine_work(std::uint64_t steps) const override;
   std::string score_text(const Evaluation& evaluation) const override;
   bool unfinished() const override { return !goal_->kept().empty() || improve() > 0; }
+  std::unique_ptr<Refinement> build(const ThreadPool& pool) const override;
+  bool by_gradients() const override {
+    return options_.by == MadeBy::kAny || options_.by == MadeBy::kGradients || options_.by == MadeBy::kTraining;
+  }
+  Provenance origin() const override { return origin_; }
+  Verdict judge(const Model& best, const ThreadPool& pool) const override;
   Facts report(const Model& best, const ThreadPool& pool) const override;
 
   const Automaton& automaton() const { return automaton_; }
@@ -82,10 +98,17 @@ class LatticeObjective : public Objective {
   static Start make_start(LatticeOptions options, const LatticeGoal& goal, std::uint64_t seed,
                           const LatticeModel* from);
   class Search;
-  std::uint64_t improve() const {
-    return options_.refine && options_.trials && !goal_->graded().empty() ? options_.improve : 0;
+  class Build;
+  class Identify;
+  // That a search may try.
+  std::uint64_t mutants() const {
+    return options_.by == MadeBy::kGradients || options_.by == MadeBy::kConstruction ? 0 : options_.refine;
   }
-  Evaluation judge(const Netlist& cell, const LatticeData& data, const ThreadPool& pool) const;
+  std::uint64_t improve() const {
+    return mutants() && options_.trials && !goal_->graded().empty() ? options_.improve : 0;
+  }
+  Evaluation validate(const Netlist& cell, const LatticeData& data, const ThreadPool& pool) const;
+  Evaluation validate(const LatticeModel& model, const ThreadPool& pool) const;
   void judge_trials(Evaluation& evaluation, const LatticeModel& model, const ThreadPool& pool) const;
   double accumulate_reference(std::uint64_t batch, BoardPool::Drawn drawn, const ThreadPool& pool,
                               PhaseSeconds& phases);
@@ -93,6 +116,7 @@ class LatticeObjective : public Objective {
   LatticeOptions options_;
   std::shared_ptr<const LatticeGoal> goal_;
   std::uint64_t seed_;
+  Provenance origin_;
   LatticeData data_;
   Automaton automaton_;
   Parameters parameters_;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "logic/layer_plan.hpp"
+#include "logic/unsealed_gates.hpp"
 #include "models/lattice/geometry.hpp"
 
 namespace espalier {
@@ -63,7 +64,7 @@ void perceive_layers_forward(const GateNetwork& kernels, std::span<const float> 
   const int lanes = channels * L;
   for (int k = 0; k < kernels.copies(); ++k) {
     const std::span<float> own = values_of(kernels, k, lanes, values);
-    kernels.forward(coefficients, lanes, {patch, static_cast<std::size_t>(9) * lanes}, own, k);
+    UnsealedGates{kernels}.forward(coefficients, lanes, {patch, static_cast<std::size_t>(9) * lanes}, own, k);
     const float* last = own.data() + own.size() - static_cast<std::ptrdiff_t>(kernels.outputs()) * lanes;
     each_output(kernels, k, channels, [&](std::ptrdiff_t from, std::ptrdiff_t row) {
       std::memcpy(rows + row, last + from, sizeof(float) * L);
@@ -83,7 +84,8 @@ void perceive_layers_backward(const GateNetwork& kernels, std::span<const float>
     each_output(kernels, k, channels,
                 [&](std::ptrdiff_t to, std::ptrdiff_t row) { std::memcpy(last + to, drows + row, sizeof(float) * L); });
     // The patch is left to the other kernels: its gradient is summed over all.
-    kernels.backward_adding(coefficients, lanes, {patch, patch_size}, own, work, {dpatch, patch_size}, dc, k);
+    UnsealedGates{kernels}.backward_adding(coefficients, lanes, {patch, patch_size}, own, work, {dpatch, patch_size},
+                                           dc, k);
   }
 }
 

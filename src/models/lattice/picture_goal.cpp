@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <map>
 
 #include "espalier/error.hpp"
 #include "espalier/lattice_model.hpp"
@@ -24,7 +26,7 @@ class PictureGoal : public LatticeGoal {
   std::string name() const override { return fmt::format("picture of {} x {}", target_.height, target_.width); }
   int loss_channels() const override { return target_.channels; }
 
-  void fit(RolloutOptions& r, int channels) const override {
+  void fit(RolloutOptions& r, int channels, bool periodic) const override {
     if (r.height == 0) r.height = target_.height;
     if (r.width == 0) r.width = target_.width;
     check_size("picture", r, target_.height, target_.width);
@@ -38,6 +40,26 @@ class PictureGoal : public LatticeGoal {
     if (keep_ == Keep::kAsync && seed_row_ < 0)
       fail("picture", "asynchronous growth out of nothing", "a seed, which tells cells apart",
            "give the options \"seed-row\" and \"seed-column\", and a periodic boundary");
+    // A larger picture takes longer: the cells in its middle hear of the rim, or of the seed, only then.
+    constexpr int kUsual = 15, kSpare = 4;
+    if (r.steps == 0) r.steps = std::max(kUsual, std::min(farthest(r), least_steps(r, periodic)) + kSpare);
+  }
+
+  // A cell hears of the rim of a board with a zero boundary, and of the seed, from as far away as there were steps;
+  // cells that have heard the same are in the same state.
+  int least_steps(const RolloutOptions& r, bool periodic) const override {
+    for (int steps = 1; steps <= farthest(r); ++steps) {
+      std::map<std::array<int, 6>, std::vector<bool>> shown;
+      bool told_apart = true;
+      for (int y = 0; y < r.height && told_apart; ++y)
+        for (int x = 0; x < r.width && told_apart; ++x) {
+          std::vector<bool> wanted;
+          for (int c = 0; c < target_.channels; ++c) wanted.push_back(target_.at(c, y, x));
+          told_apart = shown.try_emplace(heard(r, periodic, y, x, steps), wanted).first->second == wanted;
+        }
+      if (told_apart) return steps;
+    }
+    return kNever;
   }
 
   LatticeData data(const RolloutOptions& r, int channels, std::uint64_t) const override {
@@ -52,6 +74,11 @@ class PictureGoal : public LatticeGoal {
       for (std::size_t i = 0; i < target.size(); ++i) target[i] = bits[i % bits.size()];
     };
     return data;
+  }
+
+  JudgingBoards judging(const RolloutOptions& r, int channels, std::uint64_t, std::uint64_t) const override {
+    LatticeData one = on_board(r, channels, r.height, r.width);
+    return {std::move(one.validation), std::move(one.validation_target), "the one board there is"};
   }
 
   // The living cell in the same place relative to the middle as in training.
@@ -139,7 +166,7 @@ class PictureGoal : public LatticeGoal {
                      channels);
   }
 
-  void save(SafetensorsFile& file) const override {
+  void save(SafetensorsFile& file, std::uint64_t) const override {
     file.metadata["target"] = format_pattern(target_);
     file.metadata["goal.seed-row"] = std::to_string(seed_row_);
     file.metadata["goal.seed-column"] = std::to_string(seed_column_);
@@ -148,6 +175,21 @@ class PictureGoal : public LatticeGoal {
   }
 
  private:
+  static int farthest(const RolloutOptions& r) { return std::max(r.height, r.width); }
+  // How far the four sides and the seed lie, 0 for what is too far.
+  std::array<int, 6> heard(const RolloutOptions& r, bool periodic, int y, int x, int steps) const {
+    const auto near = [&](int distance) { return !periodic && distance <= steps ? distance : 0; };
+    std::array<int, 6> heard{near(y + 1), near(x + 1), near(r.height - y), near(r.width - x), 0, 0};
+    if (seed_row_ < 0) return heard;
+    const auto offset = [&](int from, int to, int side) {
+      const int way = from - to;
+      if (!periodic) return way;
+      return way > side / 2 ? way - side : way < -(side - 1) / 2 ? way + side : way;
+    };
+    const int down = offset(y, seed_row_, r.height), right = offset(x, seed_column_, r.width);
+    if (std::max(std::abs(down), std::abs(right)) <= steps) heard[4] = down + r.height, heard[5] = right + r.width;
+    return heard;
+  }
   LatticeData on_board(const RolloutOptions& r, int channels, int height, int width) const {
     LatticeData data{BoardBatch(1, height, width, channels), BoardBatch(1, height, width, target_.channels)};
     const BoardState from = start(r, channels, height, width, 0, {0, height});

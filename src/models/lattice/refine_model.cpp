@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/hash.hpp"
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
+#include "models/lattice/lattice_view.hpp"
 #include "models/lattice/repair_cell.hpp"
 #include "models/lattice/trials.hpp"
 
@@ -14,7 +16,7 @@ namespace espalier {
 namespace {
 
 constexpr int kSpareChannels = 10;
-constexpr const char* kFormat = "espalier refine 1";
+constexpr const char* kFormat = "espalier refine 2";
 
 void add_circuit(SafetensorsFile& file, const std::string& name, const Netlist& circuit) {
   std::vector<std::int32_t> numbers;
@@ -52,6 +54,23 @@ std::string way_of(const SearchOptions& o) {
                      o.moves, o.slack, o.patience, o.room, o.company, o.gates_first ? ", gates first" : "");
 }
 
+std::string history_text(const std::vector<SearchStage>& history) {
+  std::string text;
+  for (const SearchStage& s : history)
+    text += fmt::format("{:d} {} {} {} {} {}\n", s.constructed, s.count, s.wrong_before, s.wrong_after, s.gates_before,
+                        s.gates_after);
+  return text;
+}
+
+std::vector<SearchStage> history_from(const std::string& text) {
+  std::vector<SearchStage> history;
+  std::istringstream words(text);
+  for (SearchStage s;
+       words >> s.constructed >> s.count >> s.wrong_before >> s.wrong_after >> s.gates_before >> s.gates_after;)
+    history.push_back(s);
+  return history;
+}
+
 // Of the weights, and of the circuit when a search made it.
 std::string fingerprint(const LatticeModel& model) {
   SafetensorsFile file;
@@ -72,10 +91,12 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
     score_ = std::make_unique<TableScore>(neighbourhood_table(rollout->shape(), rollout->examples()), lanes);
   } else {
     boards_ = rollout->boards();
-    if (demands && !model.goal().demands().empty())
-      rollout->set_flaws([this](const Netlist& circuit, const ThreadPool& p) {
-        return failed_trials(*model_.refined(widen_cell(circuit, channels_, model_.channels())),
-                             model_.goal().demands(), p);
+    const std::vector<std::string> names = demands ? model.goal().demands() : std::vector<std::string>();
+    if (!names.empty() || model.goal().draws_boards())
+      rollout->set_flaws([this, names](const Netlist& circuit, const ThreadPool& p) {
+        return failed_trials(*model_.refined(widen_cell(circuit, channels_, model_.channels())), names, kChoosingDraw,
+                             p)
+            .size();
       });
     if (demands && !model.goal().graded().empty())
       rollout->set_grade([this](const Netlist& circuit, const ThreadPool& p) {
@@ -91,17 +112,27 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
 
 std::unique_ptr<LatticeModel> ModelRefiner::best(const ThreadPool& pool) const {
   auto model = model_.refined(widen_cell(search_->state().best, channels_, model_.channels()));
-  if (search_->state().best_score.wrong || failed_trials(*model, model_.goal().kept(), pool) == 0) return model;
+  if (!unfinished(*model, pool)) return model;
   return model->refined(model_.goal().finished(model->raw_cell(), model_.rollout(), model_.channels()));
 }
 
-ModelNotes ModelRefiner::notes() const {
-  const SearchState& s = search_->state();
-  return {{"refined.wrong_before", fmt::format("{}", before_.wrong)},
-          {"refined.gates_before", fmt::format("{}", before_.size.gates)},
-          {"refined.seed", std::to_string(options_.seed)},
-          {"refined.evaluations", std::to_string(s.evaluations)},
-          {"solved", s.best_score.wrong ? "false" : "true"}};
+bool ModelRefiner::unfinished(const LatticeModel& model, const ThreadPool& pool) const {
+  return !search_->state().best_score.wrong && !model_.goal().kept().empty() &&
+         !failed_trials(model, model_.goal().kept(), kChoosingDraw, pool).empty();
+}
+
+Provenance ModelRefiner::provenance(const ThreadPool& pool) const {
+  Provenance provenance;
+  const auto boards = static_cast<double>(boards_);
+  for (const SearchStage& s : search_->state().history)
+    provenance.push_back({s.constructed ? "construction" : "mutation", s.count,
+                          static_cast<double>(s.wrong_before) / boards, static_cast<double>(s.wrong_after) / boards,
+                          s.gates_before, s.gates_after});
+  const auto found = model_.refined(widen_cell(search_->state().best, channels_, model_.channels()));
+  if (unfinished(*found, pool))  // what keeps the picture is built around it
+    provenance.push_back({"construction", 1, 0, 0, search_->state().best_score.size.gates,
+                          static_cast<std::uint64_t>(live_gates(best(pool)->raw_cell()))});
+  return provenance;
 }
 
 SafetensorsFile ModelRefiner::checkpoint() const {
@@ -115,7 +146,8 @@ SafetensorsFile ModelRefiner::checkpoint() const {
                    {"improved_at", std::to_string(s.improved_at)},
                    {"parent_wrong", std::to_string(s.parent_wrong)},
                    {"best_wrong", std::to_string(s.best_score.wrong)},
-                   {"best_flaws", std::to_string(s.best_score.flaws)}};
+                   {"best_flaws", std::to_string(s.best_score.flaws)},
+                   {"history", history_text(s.history)}};
   add_circuit(file, "parent", s.parent);
   add_circuit(file, "best", s.best);
   file.seal();
@@ -125,8 +157,7 @@ SafetensorsFile ModelRefiner::checkpoint() const {
 void ModelRefiner::restore(const SafetensorsFile& file, const ThreadPool& pool) {
   if (file.meta("format") != kFormat)
     fail("resume", fmt::format("a file of format \"{}\"", file.meta("format")), kFormat);
-  // Older versions sealed the tensors alone, which was checked when the file was read.
-  if (!file.is_sealed() && !file.metadata.contains("tensors_hash"))
+  if (!file.is_sealed())
     fail("resume", "a search that does not match its own seal", "an unchanged one", "the file is damaged");
   if (file.meta("model") != fingerprint(model_))
     fail("resume", "the search of another model", "one of this model", "name the model that it began with");
@@ -141,6 +172,7 @@ void ModelRefiner::restore(const SafetensorsFile& file, const ThreadPool& pool) 
   state.evaluations = number(file, "evaluations");
   state.improved_at = number(file, "improved_at");
   state.parent_wrong = number(file, "parent_wrong");
+  state.history = history_from(file.meta("history"));
   Compactor compactor(score_->kind());
   state.best_score = {number(file, "best_wrong"), number(file, "best_flaws"), 0, compactor.measure(state.best)};
   if (!state.best_score.wrong && !state.best_score.flaws) state.best_score.grade = score_->grade(state.best, pool);

@@ -20,14 +20,17 @@ class ModelRefiner {
   std::size_t boards() const { return boards_; }
   // The best so far, as a model; finished if no bit is wrong and its goal has something to be built.
   std::unique_ptr<LatticeModel> best(const ThreadPool& pool = calling_thread()) const;
-  // What its file says of its making, beside where it came from.
-  ModelNotes notes() const;
+  // What was done to the model that it began with.
+  Provenance provenance(const ThreadPool& pool = calling_thread()) const;
 
   // All that is needed to go on with the same bits, and to refuse to go on with another model or other options.
   SafetensorsFile checkpoint() const;
   void restore(const SafetensorsFile& file, const ThreadPool& pool);
 
  private:
+  // Whether its goal wants something to be built around the circuit that was found.
+  bool unfinished(const LatticeModel& model, const ThreadPool& pool) const;
+
   const LatticeModel& model_;
   SearchOptions options_;
   std::vector<int> channels_;

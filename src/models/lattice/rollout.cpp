@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/arrays.hpp"
+#include "base/clock.hpp"
 #include "base/rank_bytes.hpp"
 #include "base/scratch.hpp"
 #include "base/subnormals.hpp"
@@ -44,7 +45,7 @@ Fields fields_of(RolloutOptions& o) {
   Fields f;
   f.add("height", o.height, "rows of the grid", 0, 1e5);
   f.add("width", o.width, "columns of the grid", 0, 1e5);
-  f.add("steps", o.steps, "steps of a rollout", 1, 1e5);
+  f.add("steps", o.steps, "steps of a rollout; 0 = as many as suit a picture", 0, 1e5);
   f.add("batch", o.batch, "boards per mini-batch", 1, 1e6);
   f.add("fire-rate", o.fire_rate, "probability that a cell updates in a step; 1 = synchronous", 1e-6, 1);
   return f;
@@ -146,7 +147,8 @@ struct Rollout::State {
   AlignedVector<float> dpatch[2];  // [9][C][plane], of this step and the one after
   AlignedVector<float> dc;         // of all coefficients: [gates][4], and of wires
   Wavefront wavefront;
-  GradientSlots slots;       // one per chunk
+  GradientSlots slots;  // one per chunk
+  double reduction_seconds = 0;
   GradientSlots::Own own{};  // this rank's chunks, and their samples
   int first_sample = 0, last_sample = 0;
   ScratchPool<BlockScratch> scratch;
@@ -156,6 +158,8 @@ struct Rollout::State {
   std::vector<float> finals;  // last states of all samples on their way
   std::unique_ptr<Ranks::Gathering> arriving;
   Stage stage = Stage::kNothing;
+  ForwardPass choice;  // of the gates
+  LastPass last;
 };
 
 Rollout::Rollout(const Automaton& automaton, const RolloutOptions& options)
@@ -173,12 +177,13 @@ std::size_t Rollout::bytes() const {
 
 void Rollout::soften(std::span<const float> logits, const SoftChoice& choice, const ThreadPool& pool) {
   s_->stage = State::Stage::kNothing;
-  s_->gates.choose(logits, choice, pool);
+  s_->last.forget();
+  s_->choice = s_->gates.choose(logits, choice, pool);
   s_->stage = State::Stage::kSoftened;
 }
 
-void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, std::uint32_t fire_step,
-                      const ThreadPool& pool) {
+ForwardPass Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, std::uint32_t fire_step,
+                             const ThreadPool& pool) {
   State& s = *s_;
   s.need(State::Stage::kSoftened, "rollout", "soften()");
   if (initial.size() != s.cells() * s.channels)
@@ -186,6 +191,7 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
          fmt::format("{}: batch x channels x height x width", s.cells() * s.channels));
   if (!all_finite(initial)) fail("rollout", "boards with a value that is not finite", "numbers");
   s.stage = State::Stage::kSoftened;
+  s.last.forget();
   s.share(pool);
   float* start = s.grid(0);
   const Geometry& geometry = s.geometry;
@@ -216,6 +222,7 @@ void Rollout::forward(std::span<const float> initial, std::uint64_t fire_seed, s
             [&](const Geometry::Block& cells) { s.step.forward_still(cells, s.grid(t), *scratch, s.grid(t + 1)); });
       });
   s.stage = State::Stage::kForward;
+  return s.last.begin();
 }
 
 std::vector<float> Rollout::state(int t) const {
@@ -344,8 +351,19 @@ double Rollout::loss(std::span<const float> target, int loss_channels, const Thr
 }
 
 void Rollout::backward(const ThreadPool& pool) {
+  s_->need(State::Stage::kLoss, "rollout backward", "loss()");
+  s_->last.check("rollout backward", "forward() returns it");
+  run_backward(pool);
+}
+
+void Rollout::backward(const ForwardPass& pass, const ThreadPool& pool) {
+  s_->last.check("rollout backward", pass);
+  s_->need(State::Stage::kLoss, "rollout backward", "loss()");
+  run_backward(pool);
+}
+
+void Rollout::run_backward(const ThreadPool& pool) {
   State& s = *s_;
-  s.need(State::Stage::kLoss, "rollout backward", "loss()");
   s.stage = State::Stage::kLoss;
   s.slots.zero(s.own, pool);
   s.wavefront.run(s.own.begin, s.own.end, static_cast<std::size_t>(s.options.steps), 3 * s.chunk_ns, pool,
@@ -382,15 +400,20 @@ void Rollout::backward(const ThreadPool& pool) {
                         [&](const Geometry::Block& cells) { s.step.backward_still(cells, dout(cells), dpatch); });
                   });
   s.stage = State::Stage::kBackward;
+  s.last.went_back();
 }
 
 void Rollout::add_gradients(std::span<float> dlogits, const ThreadPool& pool) {
   State& s = *s_;
   s.need(State::Stage::kBackward, "rollout gradients", "backward()");
   std::fill(s.dc.begin(), s.dc.end(), 0.0f);
+  PhaseClock book;
   s.slots.add_shared(s.dc, s.own, pool);
-  s.gates.backward(s.dc, dlogits, pool);
+  book(s.reduction_seconds);
+  s.gates.backward(s.choice, s.dc, dlogits, pool);
 }
+
+double Rollout::reduction_seconds() const { return s_->reduction_seconds; }
 
 std::vector<float> Rollout::initial_gradient() const {
   const State& s = *s_;

@@ -211,10 +211,12 @@ RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollou
       options_(options),
       data_(goal.data(rollout, all_channels, seed)) {
   constexpr std::size_t kFewBoards = 8;
-  damaged_ = goal.damaged() && rollout.fire_rate >= 1;
-  sampled_ = rollout.fire_rate < 1 || (data_.validation.boards() > kFewBoards && rollout.steps > 1);
+  rollout_.fire_rate = static_cast<float>(goal.judged_fire_rate(rollout));
+  damaged_ = goal.damaged() && rollout_.fire_rate >= 1;
+  sampled_ =
+      rollout_.fire_rate < 1 || goal.fits_a_part(seed) || (data_.validation.boards() > kFewBoards && rollout.steps > 1);
   add_validation(data_.validation, data_.validation_target);
-  if (rollout.fire_rate < 1)
+  if (rollout_.fire_rate < 1)
     fire_ = std::make_unique<BoardBatch>(
         draw_fire(validation_[0].start, rollout.steps, rollout.fire_rate, seed, kValidationFireStep));
   if (demands && !sampled_)

@@ -60,9 +60,9 @@ Netlist narrow_cell(const Netlist& cell, const std::vector<int>& channels);
 // ... and back: all other channels become 0.
 Netlist widen_cell(const Netlist& cell, const std::vector<int>& channels, int all);
 
-// The score of a model's goal. Tasks with one start are judged by it, and on larger boards where the goal demands that;
-// where starts or updates are drawn at random, each generation has a few boards of its own, and the validation boards
-// decide.
+// The score of a model's goal. Tasks with one start are judged by it, and on larger boards where the goal demands that,
+// and rules by all their cases. Where starts or updates are drawn at random, or only some of the given boards may be
+// fitted, each generation has a few boards of its own, and the validation boards decide.
 class RolloutScore : public LaneScore {
  public:
   // `channels`: those of the narrowed cell. `demands`: what the goal demands beyond its validation counts, too.

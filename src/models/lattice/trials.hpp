@@ -47,8 +47,12 @@ class TrialRunner {
   Netlist cell_;
 };
 
-// How many of these trials of its goal a model fails.
-std::size_t failed_trials(const LatticeModel& model, const std::vector<std::string>& names, const ThreadPool& pool);
+// The boards that its goal judges a model by, `draw` where these are drawn.
+Trial judge_boards(const LatticeModel& model, std::uint64_t draw, const ThreadPool& pool);
+// The names of the trials of its goal that a model fails, out of these. Where its goal can draw any number of boards,
+// those come first.
+std::vector<std::string> failed_trials(const LatticeModel& model, const std::vector<std::string>& names,
+                                       std::uint64_t draw, const ThreadPool& pool);
 // What it gets wrong in these, in millionths of their bits, over several runs that `eval` does not do.
 struct LossRuns {
   std::uint64_t runs = 12, steps = 400;

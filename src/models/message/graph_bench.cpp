@@ -116,7 +116,7 @@ BenchBody prepare_message(const MessageSize& size) {
     MessageGraph graph;
     Parameters p;
     AlignedVector<float> h, dy, y, dh;  // as GraphTransformNet keeps its rows
-    MessageState state;
+    MessageTape state;
     std::unique_ptr<MessagePassingLayer> layer;
   };
   auto w = std::make_shared<Work>(Work{size.graph(), {}, {}, {}, {}, {}, {}, {}});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
 #include "espalier/error.hpp"
 #include "models/message/message_kernels.hpp"
 
@@ -33,6 +34,10 @@ MessageGraph::MessageGraph(std::vector<Graph> relations) : relations_(std::move(
       fail("message graph", fmt::format("relations over {} and {} nodes", nodes_, g.num_nodes()), "the same nodes");
     sides_.push_back(make_side(g.in_offsets(), g.sources()));
     sides_.push_back(make_side(g.out_offsets(), g.targets()));
+  }
+  for (const Side& s : sides_) {  // both ways: their orders matter to the sums
+    seal_ = XXH3_64bits_withSeed(s.offsets.data(), s.offsets.size_bytes(), seal_);
+    seal_ = XXH3_64bits_withSeed(s.list.data(), s.list.size_bytes(), seal_);
   }
   chunk_starts_.push_back(0);
   std::size_t edges = 0;
@@ -112,31 +117,31 @@ std::vector<SideGather> backward_gathers(const MessageGraph& graph, Aggregation 
   return gathers;
 }
 
-void gather_heavy(const std::vector<SideGather>& gathers, const float* x, std::size_t features, MessageState& state,
+void gather_heavy(const std::vector<SideGather>& gathers, const float* x, std::size_t features, MessageTape& tape,
                   const ThreadPool& pool) {
   std::vector<const MessageGraph::Side*> lists;
   for (const SideGather& g : gathers) lists.push_back(g.lists);
   const HeavyPieces all = heavy_pieces(lists);
-  state.pieces.resize(all.pieces.size() * features);
-  state.heavy.resize(all.sums.size() * features);
+  tape.pieces.resize(all.pieces.size() * features);
+  tape.heavy.resize(all.sums.size() * features);
   pool.for_chunks(all.pieces.size(), 1, 0.1 * static_cast<double>(MessageGraph::kPiece * features), [&](Chunk c) {
     const HeavyPieces::Piece& p = all.pieces[c.index];
     gather_sum({x, features, gathers[p.side].coefficient}, lists[p.side]->list.data() + p.begin, p.end - p.begin, 1.0f,
-               &state.pieces[c.index * features]);
+               &tape.pieces[c.index * features]);
   });
   pool.for_chunks(all.sums.size(), 1, 100.0 * static_cast<double>(features), [&](Chunk c) {
     const HeavyPieces::Sum& sum = all.sums[c.index];
     const float scale = gathers[sum.side].row_scale ? gathers[sum.side].row_scale[sum.node] : 1.0f;
-    float* out = &state.heavy[c.index * features];
-    std::copy_n(&state.pieces[sum.first * features], features, out);
+    float* out = &tape.heavy[c.index * features];
+    std::copy_n(&tape.pieces[sum.first * features], features, out);
     for (std::size_t p = sum.first + 1; p < sum.last; ++p)
-      for (std::size_t f = 0; f < features; ++f) out[f] += state.pieces[p * features + f];
+      for (std::size_t f = 0; f < features; ++f) out[f] += tape.pieces[p * features + f];
     for (std::size_t f = 0; f < features; ++f) out[f] *= scale;
   });
 }
 
 void gather_chunk(const std::vector<SideGather>& gathers, std::size_t index, const float* x, std::size_t features,
-                  const MessageState& state, std::size_t begin, std::size_t end, float* out) {
+                  const MessageTape& tape, std::size_t begin, std::size_t end, float* out) {
   const SideGather& g = gathers[index];
   gather_rows({x, features, g.coefficient}, g.lists->offsets.data(), g.lists->list.data(), g.row_scale,
               MessageGraph::kPiece, begin, end, out);
@@ -145,7 +150,7 @@ void gather_chunk(const std::vector<SideGather>& gathers, std::size_t index, con
   for (std::size_t s = 0; s < index; ++s) row_base += gathers[s].lists->heavy.size();
   for (auto it = std::lower_bound(heavy.begin(), heavy.end(), begin); it != heavy.end() && *it < end; ++it) {
     const std::size_t row = row_base + static_cast<std::size_t>(it - heavy.begin());
-    std::copy_n(&state.heavy[row * features], features, out + (*it - begin) * features);
+    std::copy_n(&tape.heavy[row * features], features, out + (*it - begin) * features);
   }
 }
 
@@ -186,68 +191,68 @@ double piece_ns(std::size_t features) { return 0.5 * static_cast<double>(Message
 
 }  // namespace
 
-void max_heavy(const MessageGraph& graph, const float* x, std::size_t features, MessageState& state,
+void max_heavy(const MessageGraph& graph, const float* x, std::size_t features, MessageTape& tape,
                const ThreadPool& pool) {
   std::vector<const MessageGraph::Side*> lists;
   for (const MessageGraph::Side& side : graph.sides()) lists.push_back(&side);
   const HeavyPieces heavy = heavy_pieces(lists);
-  state.pieces.resize(heavy.pieces.size() * features);
-  state.piece_winners.resize(heavy.pieces.size() * features);
+  tape.pieces.resize(heavy.pieces.size() * features);
+  tape.piece_winners.resize(heavy.pieces.size() * features);
   pool.for_chunks(heavy.pieces.size(), 1, piece_ns(features), [&](Chunk c) {
     const HeavyPieces::Piece& p = heavy.pieces[c.index];
-    max_of(lists[p.side]->list.subspan(p.begin, p.end - p.begin), x, features, &state.pieces[c.index * features],
-           &state.piece_winners[c.index * features]);
+    max_of(lists[p.side]->list.subspan(p.begin, p.end - p.begin), x, features, &tape.pieces[c.index * features],
+           &tape.piece_winners[c.index * features]);
   });
   for (const HeavyPieces::Sum& sum : heavy.sums) {
     const std::size_t row = (sum.side * graph.num_nodes() + sum.node) * features;
-    std::copy_n(&state.pieces[sum.first * features], features, &state.maxima[row]);
-    std::copy_n(&state.piece_winners[sum.first * features], features, &state.winners[row]);
+    std::copy_n(&tape.pieces[sum.first * features], features, &tape.maxima[row]);
+    std::copy_n(&tape.piece_winners[sum.first * features], features, &tape.winners[row]);
     for (std::size_t p = sum.first + 1; p < sum.last; ++p)
       for (std::size_t f = 0; f < features; ++f) {
-        if (!(state.pieces[p * features + f] > state.maxima[row + f])) continue;
-        state.maxima[row + f] = state.pieces[p * features + f];
-        state.winners[row + f] = state.piece_winners[p * features + f];
+        if (!(tape.pieces[p * features + f] > tape.maxima[row + f])) continue;
+        tape.maxima[row + f] = tape.pieces[p * features + f];
+        tape.winners[row + f] = tape.piece_winners[p * features + f];
       }
   }
 }
 
 void max_chunk(const MessageGraph& graph, std::size_t index, const float* x, std::size_t features, std::size_t begin,
-               std::size_t end, MessageState& state) {
+               std::size_t end, MessageTape& tape) {
   const std::size_t first_row = index * graph.num_nodes();
   for (std::size_t v = begin; v < end; ++v) {
     const auto list = neighbours(graph.sides()[index], v);
     if (list.size() > MessageGraph::kPiece) continue;
-    max_of(list, x, features, &state.maxima[(first_row + v) * features], &state.winners[(first_row + v) * features]);
+    max_of(list, x, features, &tape.maxima[(first_row + v) * features], &tape.winners[(first_row + v) * features]);
   }
 }
 
-void route_chunk(const MessageGraph& graph, const MessageState& state, std::size_t features, std::size_t begin,
+void route_chunk(const MessageGraph& graph, const MessageTape& tape, std::size_t features, std::size_t begin,
                  std::size_t end, float* dh) {
   for (std::size_t s = 0; s < graph.sides().size(); ++s) {
     const std::size_t at = s * graph.num_nodes() * features;
     for (std::size_t u = begin; u < end; ++u) {
       const auto listeners = neighbours(graph.sides()[s ^ 1], u);  // those who heard u on side s
       if (listeners.size() > MessageGraph::kPiece) continue;
-      add_routed(listeners, &state.routed[at], &state.winners[at], features, u, dh + u * features);
+      add_routed(listeners, &tape.routed[at], &tape.winners[at], features, u, dh + u * features);
     }
   }
 }
 
-void route_heavy(const MessageGraph& graph, MessageState& state, std::size_t features, float* dh,
+void route_heavy(const MessageGraph& graph, MessageTape& tape, std::size_t features, float* dh,
                  const ThreadPool& pool) {
   std::vector<const MessageGraph::Side*> lists;
   for (std::size_t s = 0; s < graph.sides().size(); ++s) lists.push_back(&graph.sides()[s ^ 1]);
   const HeavyPieces heavy = heavy_pieces(lists);
-  state.pieces.assign(heavy.pieces.size() * features, 0.0f);
+  tape.pieces.assign(heavy.pieces.size() * features, 0.0f);
   pool.for_chunks(heavy.pieces.size(), 1, piece_ns(features), [&](Chunk c) {
     const HeavyPieces::Piece& p = heavy.pieces[c.index];
     const std::size_t at = p.side * graph.num_nodes() * features;
-    add_routed(lists[p.side]->list.subspan(p.begin, p.end - p.begin), &state.routed[at], &state.winners[at], features,
-               p.node, &state.pieces[c.index * features]);
+    add_routed(lists[p.side]->list.subspan(p.begin, p.end - p.begin), &tape.routed[at], &tape.winners[at], features,
+               p.node, &tape.pieces[c.index * features]);
   });
   for (const HeavyPieces::Sum& sum : heavy.sums)
     for (std::size_t p = sum.first; p < sum.last; ++p)
-      for (std::size_t f = 0; f < features; ++f) dh[sum.node * features + f] += state.pieces[p * features + f];
+      for (std::size_t f = 0; f < features; ++f) dh[sum.node * features + f] += tape.pieces[p * features + f];
 }
 
 }  // namespace espalier

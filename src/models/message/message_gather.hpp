@@ -19,25 +19,24 @@ struct SideGather {
 std::vector<SideGather> forward_gathers(const MessageGraph& graph, Aggregation aggregation);
 std::vector<SideGather> backward_gathers(const MessageGraph& graph, Aggregation aggregation);
 
-// Fills state.heavy with one row per heavy node, sides in order.
-void gather_heavy(const std::vector<SideGather>& gathers, const float* x, std::size_t features, MessageState& state,
+// Fills tape.heavy with one row per heavy node, sides in order.
+void gather_heavy(const std::vector<SideGather>& gathers, const float* x, std::size_t features, MessageTape& tape,
                   const ThreadPool& pool);
 // Rows begin..end of side `index` into out [end - begin][features].
 void gather_chunk(const std::vector<SideGather>& gathers, std::size_t index, const float* x, std::size_t features,
-                  const MessageState& state, std::size_t begin, std::size_t end, float* out);
+                  const MessageTape& tape, std::size_t begin, std::size_t end, float* out);
 
-// Rows of heavy nodes into state.maxima and state.winners [2R][N][features], which have their size already.
-void max_heavy(const MessageGraph& graph, const float* x, std::size_t features, MessageState& state,
+// Rows of heavy nodes into tape.maxima and tape.winners [2R][N][features], which have their size already.
+void max_heavy(const MessageGraph& graph, const float* x, std::size_t features, MessageTape& tape,
                const ThreadPool& pool);
 // The other rows of begin..end of side `index`. Ties go to the first neighbour; without neighbours 0, no winner.
 void max_chunk(const MessageGraph& graph, std::size_t index, const float* x, std::size_t features, std::size_t begin,
-               std::size_t end, MessageState& state);
+               std::size_t end, MessageTape& tape);
 
-// dh_u += what state.routed [2R][N][features] brings to the winner u, rows begin..end but for heavy listeners' lists.
-void route_chunk(const MessageGraph& graph, const MessageState& state, std::size_t features, std::size_t begin,
+// dh_u += what tape.routed [2R][N][features] brings to the winner u, rows begin..end but for heavy listeners' lists.
+void route_chunk(const MessageGraph& graph, const MessageTape& tape, std::size_t features, std::size_t begin,
                  std::size_t end, float* dh);
 // The rest of it: nodes heard by many.
-void route_heavy(const MessageGraph& graph, MessageState& state, std::size_t features, float* dh,
-                 const ThreadPool& pool);
+void route_heavy(const MessageGraph& graph, MessageTape& tape, std::size_t features, float* dh, const ThreadPool& pool);
 
 }  // namespace espalier

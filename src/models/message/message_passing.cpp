@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/arrays.hpp"
+#include "base/hash.hpp"
 #include "espalier/error.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/random.hpp"
@@ -52,7 +53,6 @@ MessagePassingLayer::MessagePassingLayer(Parameters& p, const std::string& name,
 
 void MessagePassingLayer::initialize(Parameters& p, std::uint64_t seed) const {
   check_own(p);
-  p.changed();
   const Random random(seed, Purpose::kInit);
   const double gain =
       options_.activation == Activation::kRelu || options_.activation == Activation::kLeakyRelu ? 2.0 : 1.0;
@@ -149,31 +149,87 @@ void MessagePassingLayer::step(Parameters& p, float lr, const ThreadPool& pool) 
   sgd_step(p, first_offset_, first_offset_ + size_, lr, pool);
 }
 
-// --- Forward: for every chunk of rows, gather what the neighbours say, multiply, finish. One pass over memory: the
-// gathered sums of a chunk stay in cache and are not kept (the backward pass does not need them).
+// --- The passes as they are called: a tape is sealed with what forward had and compared with what backward is given.
+
+namespace {
+
+// Of h and y, chunk by chunk.
+std::vector<std::uint64_t> seals_of_rows(const MessageGraph& graph, std::span<const float> h, std::span<const float> y,
+                                         const ThreadPool& pool) {
+  std::vector<std::uint64_t> seals(graph.num_chunks());
+  if (graph.num_nodes() == 0) return seals;
+  const std::size_t in = h.size() / graph.num_nodes(), out = y.size() / graph.num_nodes();
+  pool.for_chunks(graph.num_chunks(), 1, 0.1 * static_cast<double>(MessageGraph::kRows * (in + out)), [&](Chunk c) {
+    const std::size_t begin = graph.chunk_starts()[c.index], rows = graph.chunk_starts()[c.index + 1] - begin;
+    seals[c.index] = seal_of(y.subspan(begin * out, rows * out), seal_of(h.subspan(begin * in, rows * in)));
+  });
+  return seals;
+}
+
+}  // namespace
+
 void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
-                                        std::span<float> y, MessageState& state, const ThreadPool& pool) const {
+                                        std::span<float> y, MessageTape& tape, const ThreadPool& pool) const {
   check(p, graph, h, y.size());
   refuse_overlap("message passing", y, {h, p.values()});
-  state.forward_options = {};  // a pass that is cancelled leaves nothing for backward
+  tape.options = {};  // a pass that is cancelled leaves nothing for backward
+  run_forward(p, graph, h, y, tape, pool);
+  tape.offset = first_offset_;
+  tape.graph = graph.seal();
+  tape.weights = seal_of(p.values().subspan(first_offset_, size_));
+  tape.rows = seals_of_rows(graph, h, y, pool);
+  tape.options = options_;
+}
+
+void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
+                                   std::span<const float> y, std::span<const float> dy, MessageTape& tape,
+                                   std::span<float> gradients, std::span<float> dh, const ThreadPool& pool) const {
+  check(p, graph, h, y.size());
+  const std::size_t heard = graph.sides().size() * graph.num_nodes() * options_.in;
+  const bool kept =
+      (!options_.layer_norm || (tape.normed.size() == graph.num_nodes() * options_.out &&
+                                tape.inverse_deviation.size() == graph.num_nodes())) &&
+      (options_.aggregation != Aggregation::kMax || (tape.maxima.size() == heard && tape.winners.size() == heard));
+  if (tape.options != options_ || tape.offset != first_offset_ || tape.graph != graph.seal() || !kept)
+    fail("message passing", "a tape of another graph or layer, or of no forward pass",
+         "the tape that the forward pass of this layer over this graph filled");
+  if (dy.size() != y.size() || gradients.size() < first_offset_ + size_ || (!dh.empty() && dh.size() != h.size()))
+    fail(
+        "message passing",
+        fmt::format("{} numbers of dy, {} gradients, {} numbers of dh", dy.size(), gradients.size(), dh.size()),
+        fmt::format("{} as y has, {} as there are parameters, and {} or none", y.size(), p.num_parameters(), h.size()));
+  refuse_overlap("message passing", dh, {h, y, dy, gradients, p.values()});
+  refuse_overlap("message passing", gradients, {h, y, dy, p.values()});
+  if (tape.weights != seal_of(p.values().subspan(first_offset_, size_)))
+    fail("message passing", "weights that have changed since the forward pass", "a new forward pass");
+  if (tape.rows != seals_of_rows(graph, h, y, pool))
+    fail("message passing", "other features or results than those of the tape's forward pass",
+         "h and y as that pass read and wrote them", "a pass that is gone back through later needs a tape of its own");
+  run_backward(p, graph, h, y, dy, tape, gradients, dh, pool);
+}
+
+// --- Forward: for every chunk of rows, gather what the neighbours say, multiply, finish. One pass over memory: the
+// gathered sums of a chunk stay in cache and are not kept (the backward pass does not need them).
+void MessagePassingLayer::run_forward(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
+                                      std::span<float> y, MessageTape& tape, const ThreadPool& pool) const {
   const std::size_t in = options_.in, out = options_.out, nodes = graph.num_nodes();
   const std::size_t sides = graph.sides().size(), panels = 1 + sides, panel_size = packed_size(in, out);
   const bool max = options_.aggregation == Aggregation::kMax;
-  state.packed.resize(panels * panel_size);
-  for (std::size_t i = 0; i < panels; ++i) pack_columns(panel(p, i), in, out, out, 1, &state.packed[i * panel_size]);
+  tape.packed.resize(panels * panel_size);
+  for (std::size_t i = 0; i < panels; ++i) pack_columns(panel(p, i), in, out, out, 1, &tape.packed[i * panel_size]);
   if (options_.layer_norm) {
-    state.normed.resize(nodes * out);
-    state.inverse_deviation.resize(nodes);
+    tape.normed.resize(nodes * out);
+    tape.inverse_deviation.resize(nodes);
   }
   if (max) {
-    state.maxima.resize(sides * nodes * in);
-    state.winners.resize(sides * nodes * in);
+    tape.maxima.resize(sides * nodes * in);
+    tape.winners.resize(sides * nodes * in);
   }
   const std::vector<SideGather> gathers = forward_gathers(graph, options_.aggregation);
   if (max)
-    max_heavy(graph, h.data(), in, state, pool);
+    max_heavy(graph, h.data(), in, tape, pool);
   else
-    gather_heavy(gathers, h.data(), in, state, pool);
+    gather_heavy(gathers, h.data(), in, tape, pool);
   const float* values = p.values().data();
   const RowArgs row_args{out, options_.activation, values + bias_, options_.layer_norm ? values + gain_ : nullptr,
                          values + shift_};
@@ -182,27 +238,22 @@ void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph&
     const std::size_t rows = end - begin;
     static thread_local AlignedVector<float> gathered;  // [sides][rows][in]
     gathered.resize(std::max(gathered.size(), sides * rows * in));
-    std::vector<Panel> factors{{h.data() + begin * in, in, state.packed.data()}};
+    std::vector<Panel> factors{{h.data() + begin * in, in, tape.packed.data()}};
     for (std::size_t s = 0; s < sides; ++s) {
       float* sums = &gathered[s * rows * in];
       if (max) {
-        max_chunk(graph, s, h.data(), in, begin, end, state);
-        sums = &state.maxima[(s * nodes + begin) * in];
+        max_chunk(graph, s, h.data(), in, begin, end, tape);
+        sums = &tape.maxima[(s * nodes + begin) * in];
       } else {
-        gather_chunk(gathers, s, h.data(), in, state, begin, end, sums);
+        gather_chunk(gathers, s, h.data(), in, tape, begin, end, sums);
       }
-      factors.push_back({sums, in, &state.packed[(1 + s) * panel_size]});
+      factors.push_back({sums, in, &tape.packed[(1 + s) * panel_size]});
     }
     float* z = y.data() + begin * out;
     dense_rows(factors.data(), panels, in, rows, out, z, out);
-    finish_rows(row_args, rows, z, options_.layer_norm ? &state.normed[begin * out] : nullptr,
-                options_.layer_norm ? &state.inverse_deviation[begin] : nullptr);
+    finish_rows(row_args, rows, z, options_.layer_norm ? &tape.normed[begin * out] : nullptr,
+                options_.layer_norm ? &tape.inverse_deviation[begin] : nullptr);
   });
-  state.forward_nodes = nodes;
-  state.forward_edges = graph.num_edges();
-  state.forward_offset = first_offset_;
-  state.forward_changes = p.changes();
-  state.forward_options = options_;
 }
 
 // --- Backward, exactly. For mean and sum the messages are linear, so
@@ -211,46 +262,27 @@ void MessagePassingLayer::forward_batch(const Parameters& p, const MessageGraph&
 // the forward pass need not keep its sums. Max is not linear: what a node's message got goes to the winners.
 static_assert(MessageGraph::kRows <= kOuterRows);
 
-void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
-                                   std::span<const float> y, std::span<const float> dy, MessageState& state,
-                                   std::span<float> gradients, std::span<float> dh, const ThreadPool& pool) const {
-  check(p, graph, h, y.size());
-  const std::size_t heard = graph.sides().size() * graph.num_nodes() * options_.in;
-  const bool kept =
-      (!options_.layer_norm || (state.normed.size() == graph.num_nodes() * options_.out &&
-                                state.inverse_deviation.size() == graph.num_nodes())) &&
-      (options_.aggregation != Aggregation::kMax || (state.maxima.size() == heard && state.winners.size() == heard));
-  if (state.forward_options != options_ || state.forward_offset != first_offset_ ||
-      state.forward_nodes != graph.num_nodes() || state.forward_edges != graph.num_edges() || !kept)
-    fail("message passing", "backward with a state of another graph or layer, or of none",
-         "forward_batch with this state first");
-  if (state.forward_changes != p.changes())
-    fail("message passing", "weights that have changed since the forward pass", "a new forward_batch");
-  if (dy.size() != y.size() || gradients.size() < first_offset_ + size_ || (!dh.empty() && dh.size() != h.size()))
-    fail(
-        "message passing",
-        fmt::format("{} numbers of dy, {} gradients, {} numbers of dh", dy.size(), gradients.size(), dh.size()),
-        fmt::format("{} as y has, {} as there are parameters, and {} or none", y.size(), p.num_parameters(), h.size()));
-  refuse_overlap("message passing", dh, {h, y, dy, gradients, p.values()});
-  refuse_overlap("message passing", gradients, {h, y, dy, p.values()});
+void MessagePassingLayer::run_backward(const Parameters& p, const MessageGraph& graph, std::span<const float> h,
+                                       std::span<const float> y, std::span<const float> dy, MessageTape& tape,
+                                       std::span<float> gradients, std::span<float> dh, const ThreadPool& pool) const {
   const std::size_t in = options_.in, out = options_.out, nodes = graph.num_nodes();
   const std::size_t sides = graph.sides().size(), panels = 1 + sides, panel_size = packed_size(out, in);
   if (nodes == 0) return;
   const bool max = options_.aggregation == Aggregation::kMax, norm = options_.layer_norm;
-  state.packed.resize(panels * panel_size);
-  for (std::size_t i = 0; i < panels; ++i) pack_columns(panel(p, i), out, in, 1, out, &state.packed[i * panel_size]);
-  state.dz.resize(nodes * out);
-  if (max) state.routed.resize(sides * nodes * in);
+  tape.packed.resize(panels * panel_size);
+  for (std::size_t i = 0; i < panels; ++i) pack_columns(panel(p, i), out, in, 1, out, &tape.packed[i * panel_size]);
+  tape.dz.resize(nodes * out);
+  if (max) tape.routed.resize(sides * nodes * in);
 
   const std::size_t slots = graph.num_slots(), per_slot = graph.chunks_per_slot();
   if (slots > 1) {
-    if (!state.slots || state.slots->count() != slots || state.slots->slot(0).size() != size_)
-      state.slots.emplace(slots, size_);
-    state.slots->zero(pool);
+    if (!tape.slots || tape.slots->count() != slots || tape.slots->slot(0).size() != size_)
+      tape.slots.emplace(slots, size_);
+    tape.slots->zero(pool);
   }
   // Where slot i adds tensor values that start at `offset`.
   const auto into = [&](std::size_t slot, std::size_t offset) {
-    return slots > 1 ? state.slots->slot(slot).data() + (offset - first_offset_) : gradients.data() + offset;
+    return slots > 1 ? tape.slots->slot(slot).data() + (offset - first_offset_) : gradients.data() + offset;
   };
   const auto side_offset = [&](std::size_t s) { return (s % 2 == 0 ? in_ : out_) + s / 2 * in * out; };
   const double slot_ns = chunk_ns(graph) * static_cast<double>(per_slot);
@@ -264,32 +296,32 @@ void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& grap
   const RowArgs row_args{out, options_.activation, values + bias_, norm ? values + gain_ : nullptr, values + shift_};
   for_slots(slot_ns / 10, [&](std::size_t slot, std::size_t begin, std::size_t end) {
     const std::size_t at = begin * out;
-    unfinish_rows(row_args, end - begin, y.data() + at, dy.data() + at, norm ? &state.normed[at] : nullptr,
-                  norm ? &state.inverse_deviation[begin] : nullptr, &state.dz[at], into(slot, bias_),
+    unfinish_rows(row_args, end - begin, y.data() + at, dy.data() + at, norm ? &tape.normed[at] : nullptr,
+                  norm ? &tape.inverse_deviation[begin] : nullptr, &tape.dz[at], into(slot, bias_),
                   norm ? into(slot, gain_) : nullptr, norm ? into(slot, shift_) : nullptr);
   });
 
-  const float* dz = state.dz.data();
+  const float* dz = tape.dz.data();
   const std::vector<SideGather> gathers = backward_gathers(graph, options_.aggregation);
-  if (!max) gather_heavy(gathers, dz, out, state, pool);
+  if (!max) gather_heavy(gathers, dz, out, tape, pool);
   for_slots(2 * slot_ns, [&](std::size_t slot, std::size_t begin, std::size_t end) {
     const std::size_t rows = end - begin;
     const float* h_rows = h.data() + begin * in;
     const float* dz_rows = dz + begin * out;
     outer_add(h_rows, in, in, dz_rows, out, out, rows, into(slot, self_));
-    std::vector<Panel> factors{{dz_rows, out, state.packed.data()}};
+    std::vector<Panel> factors{{dz_rows, out, tape.packed.data()}};
     static thread_local AlignedVector<float> gathered;  // [sides][rows][out]
     gathered.resize(std::max(gathered.size(), sides * rows * out));
     for (std::size_t s = 0; s < sides; ++s) {
-      const float* packed = &state.packed[(1 + s) * panel_size];
+      const float* packed = &tape.packed[(1 + s) * panel_size];
       if (max) {
-        outer_add(&state.maxima[(s * nodes + begin) * in], in, in, dz_rows, out, out, rows, into(slot, side_offset(s)));
+        outer_add(&tape.maxima[(s * nodes + begin) * in], in, in, dz_rows, out, out, rows, into(slot, side_offset(s)));
         const Panel factor{dz_rows, out, packed};
-        dense_rows(&factor, 1, out, rows, in, &state.routed[(s * nodes + begin) * in], in);
+        dense_rows(&factor, 1, out, rows, in, &tape.routed[(s * nodes + begin) * in], in);
         continue;
       }
       float* sums = &gathered[s * rows * out];
-      gather_chunk(gathers, s, dz, out, state, begin, end, sums);
+      gather_chunk(gathers, s, dz, out, tape, begin, end, sums);
       outer_add(h_rows, in, in, sums, out, out, rows, into(slot, side_offset(s)));
       factors.push_back({sums, out, packed});
     }
@@ -297,11 +329,11 @@ void MessagePassingLayer::backward(const Parameters& p, const MessageGraph& grap
   });
   if (max && !dh.empty()) {
     for_slots(slot_ns, [&](std::size_t, std::size_t begin, std::size_t end) {
-      route_chunk(graph, state, in, begin, end, dh.data());
+      route_chunk(graph, tape, in, begin, end, dh.data());
     });
-    route_heavy(graph, state, in, dh.data(), pool);
+    route_heavy(graph, tape, in, dh.data(), pool);
   }
-  if (slots > 1) state.slots->add_to(gradients.subspan(first_offset_, size_), pool);
+  if (slots > 1) tape.slots->add_to(gradients.subspan(first_offset_, size_), pool);
 }
 
 }  // namespace espalier

@@ -167,11 +167,12 @@ GraphTransformNet make_rewrite_net(Vocabulary words, const TransformOptions& opt
   return GraphTransformNet(std::move(words), Vocabulary({"left", "right"}), num_edits, options, seed);
 }
 
-NumberedGraph number_expression(const Expression& expression, const Vocabulary& words) {
+NumberedGraph number_expression(const Expression& expression, const GraphTransformNet& net) {
   NumberedGraph numbered;
+  numbered.labels = net.labels();
   for (std::uint32_t i = 0; i < expression.nodes.size(); ++i) {
     const ExpressionNode& n = expression.nodes[i];
-    numbered.symbols.push_back(words.number(n.label));
+    numbered.symbols.push_back(net.words().number(n.label));
     if (n.left >= 0) numbered.edges.push_back({static_cast<std::uint32_t>(n.left), i, 0});
     if (n.right >= 0) numbered.edges.push_back({static_cast<std::uint32_t>(n.right), i, 1});
   }
@@ -180,7 +181,7 @@ NumberedGraph number_expression(const Expression& expression, const Vocabulary& 
 
 TransformBatch batch_expressions(const GraphTransformNet& net, std::span<const Expression* const> expressions) {
   std::vector<NumberedGraph> numbered;
-  for (const Expression* e : expressions) numbered.push_back(number_expression(*e, net.words()));
+  for (const Expression* e : expressions) numbered.push_back(number_expression(*e, net));
   std::vector<const NumberedGraph*> pointers;
   for (const NumberedGraph& g : numbered) pointers.push_back(&g);
   return net.batch(pointers);

@@ -36,7 +36,7 @@ std::vector<std::uint32_t> simplify_edits(const Expression& expression, const Vo
 
 // A network with one relation for left operands, one for right ones, both from operand to user, and one logit per edit.
 GraphTransformNet make_rewrite_net(Vocabulary words, const TransformOptions& options, std::uint64_t seed);
-NumberedGraph number_expression(const Expression& expression, const Vocabulary& words);
+NumberedGraph number_expression(const Expression& expression, const GraphTransformNet& net);
 TransformBatch batch_expressions(const GraphTransformNet& net, std::span<const Expression* const> expressions);
 
 // One pass: predict, apply.

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/rank_bytes.hpp"
+#include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
 #include "espalier/message_passing.hpp"
@@ -83,7 +84,7 @@ SimplifyObjective::SimplifyObjective(const SimplifyTaskOptions& options, std::ui
     Expression current = e;
     while (true) {
       const std::vector<std::uint32_t> edits = simplify_edits(current, data_.words);
-      if (!held_out.contains(to_text(current))) examples_.push_back({number_expression(current, data_.words), edits});
+      if (!held_out.contains(to_text(current))) examples_.push_back({number_expression(current, net_), edits});
       if (std::ranges::all_of(edits, [](std::uint32_t edit) { return edit == kKeep; })) break;
       current = simplify_pass(current, data_.words);
       if (options_.data.share) current = share_subexpressions(current);
@@ -218,7 +219,7 @@ Evaluation SimplifyObjective::evaluate(const ThreadPool& pool) {
   const auto count = static_cast<double>(std::max<std::size_t>(1, rewritten.size()));
   Evaluation e;
   e.score = static_cast<double>(right) / count;
-  e.solved = right == rewritten.size();
+  e.passed = right == rewritten.size();
   e.loss = sum.nodes > 0 ? sum.loss / sum.nodes : 0;
   std::vector<std::pair<const Expression*, const Expression*>> pairs;
   for (std::size_t i = 0; i < rewritten.size(); ++i) pairs.emplace_back(&rewritten[i].last, &validation_normal_[i]);
@@ -306,6 +307,37 @@ std::map<std::string, std::uint32_t> majority_edits(std::span<const Expression> 
 }
 
 }  // namespace
+
+// Both sets: one like those that fitting and choosing saw, with no expression in common, and one of twice the depth.
+Verdict SimplifyObjective::judge(const Model& best, const ThreadPool& pool) const {
+  constexpr std::size_t kFewest = 20;  // expressions that are not in normal form already
+  if (data_.test.empty()) return {};
+  const GraphTransformNet& net = dynamic_cast<const RewriteModel&>(best).net();
+  std::size_t changed = 0;
+  const auto right = [&](const std::vector<Expression>& inputs) {
+    const auto rewritten = rewrite_all(net, inputs, kMaxPasses, options_.data.share, pool);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::string expected = to_text(normal_form(inputs[i], data_.words));
+      count += to_text(rewritten[i].last) == expected;
+      changed += to_text(inputs[i]) != expected;
+    }
+    return count;
+  };
+  const std::size_t test = right(data_.test);
+  const bool enough = changed >= kFewest;
+  const std::size_t deep = right(data_.deep);
+  Verdict verdict{.score = static_cast<double>(test) / static_cast<double>(data_.test.size()),
+                  .data = fmt::format("{} that neither fitting nor choosing has seen",
+                                      counted(data_.test.size() + data_.deep.size(), "expression"))};
+  verdict.loss = 1 - verdict.score;
+  verdict.text = fmt::format("{} of {} right", test, counted(data_.test.size(), "expression"));
+  if (!data_.deep.empty()) verdict.text += fmt::format(", and {} of {} of twice the depth", deep, data_.deep.size());
+  const bool all = test == data_.test.size() && deep == data_.deep.size();
+  verdict.solved = all && enough;
+  if (all && !enough) verdict.text += "; too few of them are there to be simplified";
+  return verdict;
+}
 
 Facts SimplifyObjective::report(const Model& best, const ThreadPool& pool) const {
   const GraphTransformNet& net = dynamic_cast<const RewriteModel&>(best).net();

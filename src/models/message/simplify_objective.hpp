@@ -27,6 +27,7 @@ class SimplifyObjective : public Objective {
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const ThreadPool& pool) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
+  Verdict judge(const Model& best, const ThreadPool& pool) const override;
   Facts report(const Model& best, const ThreadPool& pool) const override;
 
   const GraphTransformNet& net() const { return net_; }

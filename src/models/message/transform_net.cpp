@@ -8,6 +8,7 @@
 
 #include "base/arrays.hpp"
 #include "base/clock.hpp"
+#include "base/hash.hpp"
 #include "espalier/error.hpp"
 #include "espalier/fields.hpp"
 #include "espalier/message_passing.hpp"
@@ -48,7 +49,6 @@ bool Embedding::frozen(const Parameters& p) const {
 
 void Embedding::initialize(Parameters& p, std::uint64_t seed) const {
   check_own(p);
-  p.changed();
   const Random random(seed, Purpose::kInit);
   for (std::size_t i = offset_; i < offset_ + rows_ * features_; ++i) p.values()[i] = random.normal(i);
 }
@@ -96,6 +96,15 @@ void Embedding::backward(const Parameters& p, std::span<const std::uint32_t> sym
       for (std::size_t f = 0; f < features_; ++f) row[f] += from[f];
     }
   });
+}
+
+void Embedding::check_rows(const Parameters& p, std::span<const std::uint32_t> symbols,
+                           std::span<const float> samples) const {
+  std::vector<float> rows(symbols.size() * features_);
+  lookup(p, symbols, rows);
+  if (!std::ranges::equal(rows, samples))
+    fail("embedding", "symbols whose rows are not the samples of the forward pass", "those that it looked up",
+         "another forward pass may have followed it, or the rows have changed");
 }
 
 void Embedding::zero_grad(Parameters& p, const ThreadPool& pool) const {
@@ -167,6 +176,16 @@ GraphTransformNet::GraphTransformNet(Vocabulary node_labels, Vocabulary edge_lab
   if (num_edits == 0 || num_edits > kMaxEdits)
     fail("graph transform net", fmt::format("{} edits", num_edits), fmt::format("1 to {}", kMaxEdits));
   if (edge_labels_.size() == 0) fail("graph transform net", "no edge label", "one or more; an empty text is one too");
+  Hasher hash;
+  for (const Vocabulary* labels : {&words_, &edge_labels_}) {
+    const std::size_t count = labels->size();
+    hash.add(&count, sizeof count);
+    for (const std::string& label : labels->labels()) {
+      const std::size_t length = label.size();
+      hash.add(&length, sizeof length).add(label);
+    }
+  }
+  labels_ = hash.number();
   Parameters& p = parameters_;
   for (std::size_t l = 0; l < o.layers; ++l)
     layers_.emplace_back(
@@ -181,9 +200,16 @@ GraphTransformNet::GraphTransformNet(Vocabulary node_labels, Vocabulary edge_lab
   for (std::size_t i = head_weight_; i < head_bias_; ++i) p.values()[i] = scale * random.normal(i);
 }
 
+void GraphTransformNet::check_labels(std::uint64_t labels) const {
+  if (labels != labels_)
+    fail("graph transform net", "graphs made ready for a net with other labels, or for none", "those of this net",
+         "call batch() of the net that they are for");
+}
+
 NumberedGraph GraphTransformNet::number(const LabelledGraph& graph) const {
   graph.check();
   NumberedGraph numbered;
+  numbered.labels = labels_;
   for (const std::string& label : graph.labels) numbered.symbols.push_back(words_.number(label));
   for (const LabelledEdge& e : graph.edges) {
     const std::uint32_t relation = edge_labels_.number(e.label);
@@ -206,6 +232,7 @@ TransformBatch GraphTransformNet::batch(std::span<const NumberedGraph* const> gr
   std::vector<std::vector<Edge>> edges(edge_labels_.size());
   for (const NumberedGraph* g : graphs) {
     if (!g) fail("graph batch", "a pointer to no graph", "graphs");
+    check_labels(g->labels);
     const std::uint32_t base = first_node.back();
     const std::size_t nodes = g->symbols.size();
     symbols.insert(symbols.end(), g->symbols.begin(), g->symbols.end());
@@ -219,24 +246,28 @@ TransformBatch GraphTransformNet::batch(std::span<const NumberedGraph* const> gr
   }
   std::vector<Graph> relations;
   for (const std::vector<Edge>& list : edges) relations.emplace_back(symbols.size(), list);
-  return {std::move(symbols), std::move(first_node), MessageGraph(std::move(relations))};
+  return {std::move(symbols), std::move(first_node), MessageGraph(std::move(relations)), labels_};
 }
 
 std::span<const float> GraphTransformNet::encode(const TransformBatch& batch, TransformState& s,
                                                  const ThreadPool& pool) const {
+  check_labels(batch.labels);
+  if (batch.graph.num_relations() != edge_labels_.size())
+    fail("graph transform net", fmt::format("a graph of {} relations", batch.graph.num_relations()),
+         fmt::format("{}, one for each edge label", edge_labels_.size()));
   if (batch.symbols.size() != batch.graph.num_nodes())
     fail("graph transform net", fmt::format("{} symbols", batch.symbols.size()),
          fmt::format("one for each of {} nodes", batch.graph.num_nodes()));
   const std::size_t size = batch.symbols.size() * options_.features;
   s.hidden.resize(layers_.size() + 1);
   s.outputs.resize(layers_.size());
-  s.layers.resize(layers_.size());
+  s.tapes.resize(layers_.size());
   s.hidden[0].resize(size);
   embedding_.lookup(parameters_, batch.symbols, s.hidden[0], pool);
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     s.outputs[l].resize(size);
     s.hidden[l + 1].resize(size);
-    layers_[l].forward_batch(parameters_, batch.graph, s.hidden[l], s.outputs[l], s.layers[l], pool);
+    layers_[l].run_forward(parameters_, batch.graph, s.hidden[l], s.outputs[l], s.tapes[l], pool);
     const float *before = s.hidden[l].data(), *added = s.outputs[l].data();
     float* after = s.hidden[l + 1].data();
     pool.for_chunks(size, kFlatChunk, 0.2, [&](Chunk c) {
@@ -334,8 +365,8 @@ double GraphTransformNet::loss_and_gradients(const TransformBatch& batch, std::s
     dense_rows(&panel, 1, n, c.end - c.begin, features, &s.dh[c.begin * features], features);
   });
   for (std::size_t l = layers_.size(); l-- > 0;) {
-    layers_[l].backward(parameters_, batch.graph, s.hidden[l], s.outputs[l], s.dh, s.layers[l], gradients, s.dh_next,
-                        pool);
+    layers_[l].run_backward(parameters_, batch.graph, s.hidden[l], s.outputs[l], s.dh, s.tapes[l], gradients, s.dh_next,
+                            pool);
     pool.for_chunks(s.dh.size(), kFlatChunk, 0.2, [&](Chunk c) {
       for (std::size_t i = c.begin; i < c.end; ++i) s.dh[i] += s.dh_next[i];
     });

@@ -1,0 +1,184 @@
+#include "runs/metrics_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "espalier/error.hpp"
+
+namespace espalier {
+namespace {
+
+constexpr std::string_view kColumns = "step,seconds,loss,score,validation_loss,passed";
+
+std::string header_of(const TrainState& state) {
+  std::string text(kColumns);
+  for (const auto& [name, value] : state.last.extra) text += "," + name;
+  return text;
+}
+
+std::string row_of(const TrainState& state) {
+  std::string text = fmt::format("{},{:.3f},{},{},{},{}", state.step, state.seconds, state.loss, state.last.score,
+                                 state.last.loss, state.last.passed ? 1 : 0);
+  for (const auto& [name, value] : state.last.extra) text += fmt::format(",{}", value);
+  return text;
+}
+
+// Line by line, so that a long file costs no more memory than a short one: `take` gets every line with a number of
+// bytes up to its end, and says whether to go on. The last one is whole only if it has its end.
+void read_lines(const Folder& folder, const std::function<bool(const std::string&, std::uint64_t, bool whole)>& take) {
+  constexpr std::size_t kBlock = 1 << 16, kMaxLine = 1 << 20;
+  InputFile input = folder.open(kMetrics);
+  std::string line, block;
+  std::uint64_t at = 0;
+  for (std::uint64_t left = input.size(); left > 0; left -= block.size()) {
+    block.resize(std::min<std::uint64_t>(left, kBlock));
+    input.read(std::as_writable_bytes(std::span(block)));
+    for (const char c : block) {
+      ++at;
+      if (c != '\n') {
+        line += c;
+        continue;
+      }
+      if (!take(line, at, true)) return;
+      line.clear();
+    }
+    if (line.size() > kMaxLine)
+      fail("metrics", folder.path() + "/" + kMetrics, "lines of a readable length", "move the file away");
+  }
+  if (!line.empty()) take(line, at, false);
+}
+
+// The step of a line that is a row of numbers, as many as the header has names.
+std::optional<std::uint64_t> step_of(const std::string& line, std::size_t columns) {
+  std::optional<std::uint64_t> step;
+  const char *at = line.data(), *const end = at + line.size();
+  for (std::size_t i = 0; i < columns; ++i) {
+    double value = 0;
+    const auto [stop, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || (i + 1 < columns ? stop == end || *stop != ',' : stop != end)) return std::nullopt;
+    if (i == 0 && !(value >= 0 && value < 1e18)) return std::nullopt;
+    if (i == 0) step = static_cast<std::uint64_t>(value);
+    at = stop + (i + 1 < columns);
+  }
+  return step;
+}
+
+std::size_t columns_of(const std::string& line) { return 1 + static_cast<std::size_t>(std::ranges::count(line, ',')); }
+
+// Keeps the rows up to `step`, in ascending order, under a header that fits them, and tells of it.
+MetricsSeal mend(const Folder& folder, std::uint64_t step, std::string& told) {
+  std::string header(kColumns), kept;
+  MetricsSeal seal;
+  std::uint64_t last = 0;
+  read_lines(folder, [&](const std::string& line, std::uint64_t, bool) {
+    if (line.starts_with("step,seconds,") && kept.empty()) header = line;
+    const auto own = step_of(line, columns_of(header));
+    if (!own || *own > step || *own < last || (*own == last && !kept.empty())) return true;
+    if (kept.empty()) seal.add(header);
+    seal.add(line);
+    kept += line + "\n";
+    last = *own;
+    return true;
+  });
+  told += seal.lines > 0 ? fmt::format("; {} rows are kept", seal.lines - 1) : "; no row is left";
+  const std::string mended = kept.empty() ? "" : header + "\n" + kept;
+  const std::vector<std::byte> before = folder.read(kMetrics);
+  if (!mended.empty() && std::ranges::equal(before, std::as_bytes(std::span(mended)))) return seal;
+  if (!before.empty()) {
+    folder.write(kDamagedMetrics, before);
+    told += fmt::format(", and the file as it was is now {}/{}", folder.path(), kDamagedMetrics);
+  }
+  if (mended.empty())
+    folder.remove(kMetrics);
+  else
+    folder.write(kMetrics, mended);
+  return seal;
+}
+
+}  // namespace
+
+void MetricsSeal::add(std::string_view line) {
+  hash = Hasher().add(hash).add(line).hex();
+  ++lines;
+}
+
+void MetricsSeal::add_row(const TrainState& state) {
+  if (lines == 0) add(header_of(state));
+  add(row_of(state));
+}
+
+void append_metrics(const Folder& folder, const TrainState& state) {
+  std::string text;
+  if (!folder.is_file(kMetrics) || folder.open(kMetrics).size() == 0) text = header_of(state) + "\n";
+  folder.append(kMetrics, text + row_of(state) + "\n");
+}
+
+MetricsCheck trim_metrics(const Folder& folder, std::uint64_t step, const std::optional<MetricsSeal>& expected) {
+  const std::string path = folder.path() + "/" + kMetrics;
+  MetricsCheck check;
+  if (!folder.has(kMetrics)) {
+    if (expected && expected->lines > 0) check.damage = fmt::format("{} is gone", path);
+    return check;
+  }
+  if (!folder.is_file(kMetrics))
+    fail("resume", path + ", which is a link, a pipe or a folder", "a plain file",
+         "lines are cut off it: move the file here");
+  MetricsSeal seal;
+  std::uint64_t keep = 0, size = 0;
+  read_lines(folder, [&](const std::string& line, std::uint64_t end, bool whole) {
+    size = end;
+    const bool wanted =
+        whole && check.cut == 0 &&
+        (expected ? seal.lines < expected->lines : seal.lines == 0 || std::strtoull(line.c_str(), nullptr, 10) <= step);
+    if (wanted) {
+      seal.add(line);
+      keep = end;
+    } else {
+      ++check.cut;
+    }
+    return true;
+  });
+  check.seal = seal;
+  if (expected && seal != *expected) {
+    check.damage = seal.lines < expected->lines
+                       ? fmt::format("{} has {} of the {} lines that were written", path, seal.lines, expected->lines)
+                       : fmt::format("{} has lines that were not written by this run", path);
+    check.cut = 0;
+    check.seal = mend(folder, step, check.damage);
+    return check;
+  }
+  if (keep == 0)  // also when a kill came between making the file and its first line
+    folder.remove(kMetrics);
+  else if (keep < size)
+    folder.cut(kMetrics, keep);
+  return check;
+}
+
+std::string thinned_metrics(const Folder& folder) {
+  constexpr std::size_t kMaxLines = 8192, kMaxLine = 4096;
+  if (!folder.has(kMetrics)) return "";
+  std::string header;
+  std::vector<std::string> lines;
+  std::uint64_t number = 0, stride = 1;
+  read_lines(folder, [&](const std::string& whole, std::uint64_t, bool) {
+    const std::string line = whole.substr(0, kMaxLine);
+    if (number == 0) header = line;
+    if (number > 0 && (number - 1) % stride == 0) lines.push_back(line);
+    ++number;
+    if (lines.size() < kMaxLines) return true;
+    stride *= 2;
+    for (std::size_t i = 0; i < kMaxLines / 2; ++i) lines[i] = std::move(lines[2 * i]);
+    lines.resize(kMaxLines / 2);
+    return true;
+  });
+  std::string text = header + "\n";
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+}  // namespace espalier

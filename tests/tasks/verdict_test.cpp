@@ -1,0 +1,279 @@
+// What is called solved is so on data that neither fitting nor choosing has seen.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/files.hpp"
+#include "base/npz.hpp"
+#include "codecs.hpp"
+#include "espalier/random.hpp"
+#include "espalier/run.hpp"
+#include "models/lattice/lattice_objective.hpp"
+#include "models/lattice/lattice_verdict.hpp"
+#include "models/lattice/trials.hpp"
+#include "temp_folder.hpp"
+
+namespace espalier {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using TrainingRun = Run;  // testing::Test has another Run
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+constexpr int kSide = 8;
+
+// `count` pairs of boards of random bits, each followed by what `next` makes of it.
+template <class Next>
+BoardPairs pairs_of(int count, std::uint64_t seed, Next next) {
+  BoardPairs pairs{"pairs", count, kSide, kSide, 1, 1, {}, {}};
+  const Random random(seed, Purpose::kData);
+  constexpr std::size_t kCells = kSide * kSide;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count) * kCells; ++i) pairs.start.push_back(random.coin(i));
+  for (int n = 0; n < count; ++n)
+    for (int y = 0; y < kSide; ++y)
+      for (int x = 0; x < kSide; ++x)
+        pairs.target.push_back(next(n, y, x, [&, n](int v, int u) {
+          const int row = (v + kSide) % kSide, column = (u + kSide) % kSide;
+          return pairs.start[(static_cast<std::size_t>(n) * kSide + row) * kSide + column] != 0;
+        }));
+  return pairs;
+}
+
+BoardPairs random_targets(int count, std::uint64_t seed) {
+  const Random random(seed, Purpose::kTrial);
+  return pairs_of(count, seed, [&](int n, int y, int x, auto) {
+    return random.coin((static_cast<std::uint64_t>(n) * kSide + y) * kSide + x);
+  });
+}
+
+std::string saved(const TempFolder& folder, const std::string& name, const BoardPairs& pairs) {
+  const auto count = static_cast<std::size_t>(pairs.count);
+  write_npz(folder / name, {{"start", numpy_array({count, kSide, kSide}, pairs.start)},
+                            {"target", numpy_array({count, kSide, kSide}, pairs.target)}});
+  return folder / name;
+}
+
+SeedReport trained(const RunConfig& config) {
+  ThreadPool pool(1);
+  return Run::create(config, {}).train(pool).best();
+}
+
+RunConfig boards_config(const std::string& file, const Settings& more = {}) {
+  RunConfig config = configure("boards", {{"data", file},
+                                          {"boundary", "periodic"},
+                                          {"steps", "1"},
+                                          {"channels", "2"},
+                                          {"kernels", "4"},
+                                          {"perceive", "8,4,2,1"},
+                                          {"update", "32,16,8,4,2"},
+                                          {"train-steps", "30"},
+                                          {"refine", "3000"},
+                                          {"budget", "0"}});
+  for (const auto& [name, value] : more) config.set(name, value);
+  return config;
+}
+
+TEST(Verdicts, RandomTargetsAreNeverCalledSolved) {
+  const TempFolder folder;
+  for (std::uint64_t seed = 1; seed <= 17; ++seed)
+    for (const int boards : {4, 12, 40}) {
+      const std::string file = saved(folder, "random.npz", random_targets(boards, seed));
+      RunConfig config = boards_config(file, {{"by", seed % 2 ? "any" : "training"}});
+      config.seed = seed;
+      const SeedReport report = trained(config);
+      EXPECT_FALSE(report.solved) << seed << " " << boards << " " << report.verdict.text;
+      EXPECT_FALSE(report.verdict.explained) << seed << " " << boards << " " << report.verdict.text;
+    }
+}
+
+TEST(Verdicts, ARuleBehindBoardsIsIdentifiedAndSolvedOnlyWhereEveryCaseOccurred) {
+  const TempFolder folder;
+  const auto life = [](int, int y, int x, auto alive) {
+    int count = 0;
+    for (int v = -1; v <= 1; ++v)
+      for (int u = -1; u <= 1; ++u) count += (v || u) && alive(y + v, x + u);
+    return count == 3 || (count == 2 && alive(y, x));
+  };
+  const SeedReport many = trained(boards_config(saved(folder, "many.npz", pairs_of(200, 1, life))));
+  EXPECT_TRUE(many.solved) << many.verdict.text;
+  EXPECT_EQ(word_for(many.provenance), "identified");
+  EXPECT_EQ(many.steps, 0u);
+  EXPECT_THAT(many.verdict.data, HasSubstr("neither fitting nor choosing has seen"));
+  // Boards so empty that crowds never occur.
+  BoardPairs sparse = pairs_of(200, 2, life);
+  const Random random(3, Purpose::kTrial);
+  for (std::size_t i = 0; i < sparse.start.size(); ++i) sparse.start[i] = random.uniform(i) < 0.1f;
+  const BoardPairs again = sparse;
+  for (int n = 0; n < sparse.count; ++n)
+    for (int y = 0; y < kSide; ++y)
+      for (int x = 0; x < kSide; ++x)
+        sparse.target[(static_cast<std::size_t>(n) * kSide + y) * kSide + x] = life(n, y, x, [&, n](int v, int u) {
+          return again.start[(static_cast<std::size_t>(n) * kSide + (v + kSide) % kSide) * kSide +
+                             (u + kSide) % kSide] != 0;
+        });
+  const SeedReport few = trained(boards_config(saved(folder, "sparse.npz", sparse)));
+  EXPECT_FALSE(few.solved) << few.verdict.text;
+  EXPECT_EQ(few.verdict.score, 1);
+  EXPECT_THAT(few.verdict.text, HasSubstr("never occurred"));
+}
+
+TEST(Verdicts, NoisyBoardsAreExplainedAndNotSolved) {
+  const TempFolder folder;
+  BoardPairs pairs = pairs_of(200, 4, [](int, int y, int x, auto alive) { return alive(y, x) != alive(y - 1, x); });
+  const Random random(5, Purpose::kTrial);
+  for (std::size_t i = 0; i < pairs.target.size(); ++i) pairs.target[i] ^= random.uniform(i) < 0.02f;
+  const SeedReport report = trained(boards_config(saved(folder, "noisy.npz", pairs)));
+  EXPECT_FALSE(report.solved);
+  EXPECT_TRUE(report.verdict.explained) << report.verdict.text;
+  EXPECT_THAT(report.verdict.text, HasSubstr("up to the noise that was estimated"));
+}
+
+TEST(Verdicts, TheSameStartNeverLiesInTwoParts) {
+  BoardPairs pairs = random_targets(30, 7);
+  constexpr std::size_t kCells = kSide * kSide;
+  for (std::size_t n = 10; n < 30; ++n)  // every start three times
+    std::copy_n(pairs.start.begin() + static_cast<std::ptrdiff_t>(n % 10 * kCells), kCells,
+                pairs.start.begin() + static_cast<std::ptrdiff_t>(n * kCells));
+  const auto goal = boards_goal(pairs, {});
+  const RolloutOptions rollout{.batch = 30, .height = kSide, .width = kSide, .steps = 1};
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto boards = [](const BoardBatch& batch) {
+      std::set<std::string> all;
+      for (std::size_t n = 0; n < batch.boards(); ++n) all.insert(batch.board(n).hash());
+      return all;
+    };
+    const std::set<std::string> test = boards(goal->judging(rollout, 1, seed, kJudgingDraw).start);
+    const LatticeData data = goal->data(rollout, 1, seed);
+    const std::set<std::string> chosen = boards(data.validation);
+    EXPECT_EQ(test.size(), 2u);
+    EXPECT_EQ(chosen.size(), 2u);
+    for (const std::string& board : test) EXPECT_FALSE(chosen.contains(board));
+    std::vector<float> initial(30 * kCells), target(30 * kCells);
+    for (std::uint64_t batch = 0; batch < 20; ++batch) {
+      data.draw(batch, initial, target);
+      for (std::size_t n = 0; n < 30; ++n) {
+        Board board(kSide, kSide, 1);
+        for (std::size_t i = 0; i < kCells; ++i) board.set(i / kSide, i % kSide, 0, initial[n * kCells + i] > 0.5f);
+        EXPECT_FALSE(test.contains(board.hash()) || chosen.contains(board.hash()));
+      }
+    }
+  }
+}
+
+TEST(Verdicts, TooFewBoardsAreSaidToBeTooFew) {
+  const TempFolder folder;
+  const BoardPairs pairs = pairs_of(4, 8, [](int, int y, int x, auto alive) { return alive(y, x); });
+  const SeedReport report = trained(boards_config(saved(folder, "few.npz", pairs)));
+  EXPECT_FALSE(report.solved);
+  EXPECT_THAT(report.verdict.text, HasSubstr("too few to keep some for a test"));
+}
+
+// A cell of a checkerboard's channels that is right wherever `decide` says so.
+TEST(Verdicts, BoardsThatJudgeACheckerboardAreNotThoseThatChose) {
+  const auto goal = checkerboard_goal();
+  const RolloutOptions rollout{.batch = 1, .height = kSide, .width = kSide, .steps = 4};
+  std::set<std::string> seen;
+  for (std::uint64_t k = 0; k < 16; ++k) {
+    const BoardBatch chosen = goal->judging(rollout, 2, 3, kChoosingDraw + k).start;
+    for (std::size_t n = 0; n < chosen.boards(); n += 64) seen.insert(chosen.board(n).hash());
+  }
+  const LatticeData data = goal->data(rollout, 2, 3);
+  for (std::size_t n = 0; n < data.validation.boards(); ++n) seen.insert(data.validation.board(n).hash());
+  const JudgingBoards judging = goal->judging(rollout, 2, 3, kJudgingDraw);
+  ASSERT_GE(judging.start.boards(), 1000u);
+  for (std::size_t n = 0; n < judging.start.boards(); ++n) EXPECT_FALSE(seen.contains(judging.start.board(n).hash()));
+}
+
+TEST(Verdicts, ARuleIsJudgedByAllItsCasesAndOneThatIsWrongIsEnough) {
+  const SeedReport life = trained(configure("life", {{"by", "construction"}}));
+  EXPECT_TRUE(life.solved);
+  EXPECT_THAT(life.verdict.data, HasSubstr("every case there is"));
+  EXPECT_EQ(word_for(life.provenance), "built");
+  const RunConfig config = configure("life", {{"by", "construction"}});
+  ThreadPool pool(1);
+  TrainingRun run = TrainingRun::create(config, {});
+  run.train(pool);
+  const auto model = run.best_model();
+  const auto& right = dynamic_cast<const LatticeModel&>(*model);
+  EXPECT_TRUE(judge_model(right, kJudgingDraw, true, pool).solved);
+  RuleTable other = parse_life_rule("B3/S23");
+  other[0] = 1;  // one case of 512
+  const LatticeModel wrong =
+      LatticeModel(right.automaton(), right.rollout(), rule_goal("other", other), right.parameters().values(), 1);
+  const auto judged = judge_model(*wrong.refined(right.raw_cell()), kJudgingDraw, true, pool);
+  EXPECT_FALSE(judged.solved);
+  EXPECT_LT(judged.score, 1);
+}
+
+TEST(Verdicts, PicturesAreBuiltAtOnceAndSaidToBe) {
+  const TempFolder folder;
+  for (const int side : {5, 16, 33}) {
+    std::string text;
+    const Random random(static_cast<std::uint64_t>(side), Purpose::kData);
+    for (int y = 0; y < side; ++y) {
+      for (int x = 0; x < side; ++x) text += random.coin(static_cast<std::uint64_t>(y * side + x)) ? '#' : '.';
+      text += "\n";
+    }
+    write_atomically(folder / "target.txt", std::string_view(text));
+    const SeedReport report = trained(configure("pattern", {{"target", folder / "target.txt"}}));
+    EXPECT_TRUE(report.solved) << side << " " << report.verdict.text;
+    EXPECT_EQ(report.steps, 0u);
+    EXPECT_EQ(word_for(report.provenance), "built");
+    EXPECT_EQ(report.weights_hash, "") << "no weights made it";
+  }
+}
+
+TEST(Verdicts, StepsThatCannotTellCellsApartAreRefused) {
+  const TempFolder folder;
+  std::string text;
+  for (int y = 0; y < 20; ++y) text += y == 10 ? ".........#..........\n" : "....................\n";
+  write_atomically(folder / "dot.txt", std::string_view(text));
+  const RunConfig config = configure("pattern", {{"target", folder / "dot.txt"}, {"steps", "3"}});
+  try {
+    config.make_objective();
+    ADD_FAILURE() << "a dot in the middle after three steps";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("3 steps"));
+    EXPECT_THAT(error.what(), HasSubstr("at least"));
+  }
+}
+
+TEST(Verdicts, HowACircuitMayComeAboutIsObeyed) {
+  const auto ways = [](const char* by, const Settings& more = {}) {
+    Settings settings{{"by", by}, {"train-steps", "400"}, {"refine", "20000"}, {"budget", "0"}};
+    settings.insert(settings.end(), more.begin(), more.end());
+    std::set<std::string> names;
+    for (const Making& making : trained(configure("life", settings)).provenance) names.insert(making.by);
+    names.erase("start");
+    return names;
+  };
+  EXPECT_EQ(ways("gradients"), std::set<std::string>{"gradients"});
+  EXPECT_EQ(ways("search"), std::set<std::string>{"mutation"});
+  EXPECT_EQ(ways("construction"), std::set<std::string>{"construction"});
+  EXPECT_THROW(configure("checkerboard", {{"by", "construction"}}).make_objective(), Error);
+}
+
+TEST(Verdicts, ARuleTrainedAtRandomTimesIsJudgedByWhatItIs) {
+  const SeedReport report =
+      trained(configure("rule", {{"rule", "B3/S23"}, {"fire-rate", "0.5"}, {"by", "construction"}}));
+  EXPECT_TRUE(report.solved) << report.verdict.text;
+}
+
+TEST(Provenance, IsKeptInFilesAndReadBack) {
+  const Provenance made{{"gradients", 12, 3.5, 1, 0, 40}, {"mutation", 4096, 1, 0, 40, 31}};
+  EXPECT_EQ(parse_provenance(format_provenance(made)), made);
+  EXPECT_THAT(parse_provenance(""), IsEmpty());
+  EXPECT_THROW(parse_provenance("gradients 12\n"), Error);
+  EXPECT_THROW(parse_provenance("magic 1 2 3 4 5\n"), Error);
+  EXPECT_EQ(word_for(made), "learned");
+  EXPECT_EQ(word_for({{"construction", 1}}), "built");
+  EXPECT_EQ(word_for({{"identification", 18}}), "identified");
+  EXPECT_EQ(word_for({{"start", 0}}), "untrained");
+  EXPECT_EQ(word_for({}), "made");
+}
+
+}  // namespace
+}  // namespace espalier
