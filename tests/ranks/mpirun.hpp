@@ -33,7 +33,7 @@ inline Arguments operator+(Arguments a, const Arguments& b) {
 // The hash of the weights of a run that must end well.
 inline std::string hash_of(const Ended& e) {
   EXPECT_EQ(e.exit_code, 0) << e.err;
-  return e.json().value("weights_hash", "no hash: " + e.err);
+  return e.json().value("model_hash", "no hash: " + e.err);
 }
 
 inline std::size_t count_of(const std::string& text, const std::string& words) {

@@ -41,7 +41,7 @@ TEST(RanksSeeds, TheLowestThatSolvesWinsForAnyNumberOfRanks) {
     ASSERT_EQ(e.exit_code, 0) << e.err;
     const auto j = e.json();
     EXPECT_EQ(j.at("seed"), alone.at("seed"));
-    EXPECT_EQ(j.at("weights_hash"), alone.at("weights_hash"));
+    EXPECT_EQ(j.at("model_hash"), alone.at("model_hash"));
     EXPECT_EQ(text_of(folder / "ranks/model.safetensors"), text_of(folder / "alone/model.safetensors"));
   }
 }
@@ -85,7 +85,7 @@ TEST(RanksSeeds, AWinnerOfAnotherRankIsToldOfInTheSameWords) {
   };
   const Ended alone = run(task + Arguments{"--out", folder / "alone"});
   EXPECT_EQ(outcome(run(task + Arguments{"--out", folder / "ranks"}, ranks(2))), outcome(alone));
-  EXPECT_NE(alone.out.find("score "), std::string::npos) << alone.out;
+  EXPECT_NE(alone.out.find("judged by"), std::string::npos) << alone.out;
 }
 
 TEST(RanksSeeds, MoreStepsWithAnotherNumberOfRanksGoOnToTheSameBits) {

@@ -77,7 +77,7 @@ wanted = []
 for number, task in enumerate(TASKS):
     folder = given.folder / f"whole-{number}"
     done = subprocess.run([given.program, "train", *task, *COMMON, "--out", folder], capture_output=True, text=True, check=True)
-    wanted.append((json.loads(done.stdout)["weights_hash"], metrics(folder)))
+    wanted.append((json.loads(done.stdout)["model_hash"], metrics(folder)))
 
 kills, late_kills, runs, longest = 0, 0, 0, 0.0
 while kills < given.kills:
@@ -108,7 +108,7 @@ while kills < given.kills:
         else:
             longest = max(longest, time.monotonic() - killed_at)
             assert kills > before and "rank" in err, err
-    assert result["weights_hash"] == wanted[number][0], (folder, result["weights_hash"], wanted[number][0])
+    assert result["model_hash"] == wanted[number][0], (folder, result["model_hash"], wanted[number][0])
     assert metrics(folder) == wanted[number][1], folder
     runs += 1
 print(f"{kills} kills in {runs} runs, {late_kills} of them in the midst of training: the bits of undisturbed runs; the last rank was "

@@ -31,8 +31,10 @@ struct JudgingBoards {
   std::string what;  // for people: "all 512 boards of 3 x 3", "20 boards that neither fitting nor choosing has seen"
   std::string why_not{};  // where they cannot make a model solved: why
 };
-// Trials and boards are drawn by these when models are chosen and when the chosen one is judged; `eval` draws others.
-inline constexpr std::uint64_t kChoosingDraw = std::uint64_t{1} << 33, kJudgingDraw = std::uint64_t{1} << 34;
+// Trials and boards are drawn by these when models are chosen and when the chosen one is judged, and by a search that
+// fits boards on which a circuit fails; `eval` draws others.
+inline constexpr std::uint64_t kChoosingDraw = std::uint64_t{1} << 33, kJudgingDraw = std::uint64_t{1} << 34,
+                               kFittingDraw = std::uint64_t{1} << 35;
 
 class LatticeGoal {
  public:

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "espalier/error.hpp"
 #include "espalier/simulator.hpp"
 #include "models/lattice/repair_cell.hpp"
+#include "models/lattice/trials.hpp"
 #include "netlist/cell.hpp"
 
 namespace espalier {
@@ -204,7 +206,8 @@ Netlist widen_cell(const Netlist& cell, const std::vector<int>& channels, int al
 
 RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollout, int all_channels, bool periodic,
                            std::uint64_t seed, std::vector<int> channels, const LaneOptions& options, bool demands)
-    : rollout_(rollout),
+    : goal_(goal),
+      rollout_(rollout),
       all_channels_(all_channels),
       seed_(seed),
       channels_(std::move(channels)),
@@ -215,27 +218,27 @@ RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollou
   damaged_ = goal.damaged() && rollout_.fire_rate >= 1;
   sampled_ =
       rollout_.fire_rate < 1 || goal.fits_a_part(seed) || (data_.validation.boards() > kFewBoards && rollout.steps > 1);
-  add_validation(data_.validation, data_.validation_target);
+  validation_.push_back({narrowed(data_.validation), data_.validation_target});
   if (rollout_.fire_rate < 1)
     fire_ = std::make_unique<BoardBatch>(
         draw_fire(validation_[0].start, rollout.steps, rollout.fire_rate, seed, kValidationFireStep));
   if (demands && !sampled_)
     for (const LatticeData& larger : goal.larger(rollout, all_channels))
-      add_validation(larger.validation, larger.validation_target);
+      validation_.push_back({narrowed(larger.validation), larger.validation_target});
   for (const Validation& v : validation_) stages_.push_back(stage_of(v, periodic));
   if (sampled_ && damaged_ && !goal.graded().empty())
     reset_target_ = goal.target(rollout, 2 * rollout.height, 2 * rollout.width);
   if (sampled_) draw_sample(0, SearchAim::kBits, {});
 }
 
-void RolloutScore::add_validation(const BoardBatch& start, const BoardBatch& target) {
+BoardBatch RolloutScore::narrowed(const BoardBatch& start) const {
   BoardBatch narrow(start.boards(), start.height(), start.width(), static_cast<int>(channels_.size()));
-  for (std::size_t n = 0; n < start.boards(); ++n)
+  for (std::size_t w = 0; w < start.words(); ++w)
     for (std::size_t y = 0; y < start.height(); ++y)
       for (std::size_t x = 0; x < start.width(); ++x)
         for (std::size_t c = 0; c < channels_.size(); ++c)
-          narrow.set(n, y, x, static_cast<int>(c), start.get(n, y, x, channels_[c]));
-  validation_.push_back({std::move(narrow), target});
+          narrow.set_word(w, y, x, static_cast<int>(c), start.word(w, y, x, channels_[c]));
+  return narrow;
 }
 
 RolloutStage RolloutScore::stage_of(const Validation& v, bool periodic) const {
@@ -282,6 +285,43 @@ void RolloutScore::draw_sample(std::uint64_t generation, SearchAim aim, const Ne
   const Random random(seed_, Purpose::kFire, static_cast<std::uint32_t>(kSampleBatch + generation));
   examples.fire.resize(examples.count * shape().steps * cells);
   for (std::size_t i = 0; i < examples.fire.size(); ++i) examples.fire[i] = random.uniform(i) < rollout_.fire_rate;
+  if (aim == SearchAim::kFlaws && !damaged_ && goal_.draws_boards()) draw_failures(generation, parent);
+}
+
+// A circuit that is right on hundreds of boards and wrong on one in thousands has no wrong bit on a few fresh boards, and
+// mutants could not tell what would be better: half of the sample are boards on which the parent fails, where there are
+// such among thousands that nothing else sees.
+void RolloutScore::draw_failures(std::uint64_t generation, const Netlist& parent) {
+  const std::uint64_t draw = kFittingDraw + generation;
+  const JudgingBoards drawn = goal_.judging(rollout_, all_channels_, seed_, draw);
+  const BoardBatch fire = draw_fire_words(drawn.start, rollout_.steps, rollout_.fire_rate, seed_ ^ draw);
+  const BoardBatch start = narrowed(drawn.start);
+  BoardBatch boards = start;
+  BatchSimulator(parent, {.periodic = shape().periodic, .fire = &fire})
+      .run(boards, static_cast<std::uint64_t>(rollout_.steps));
+  const std::size_t judged = shape().judged, width = shape().width, cells = shape().cells();
+  const auto failing = [&](std::size_t word) {
+    std::uint64_t differ = 0;
+    for (std::size_t c = 0; c < judged; ++c)
+      for (std::size_t i = 0; i < cells; ++i)
+        differ |= boards.word(word, i / width, i % width, static_cast<int>(c)) ^
+                  drawn.target.word(word, i / width, i % width, static_cast<int>(c));
+    return differ;
+  };
+  RolloutExamples& examples = stages_[0].examples;
+  std::size_t place = 0;
+  const auto put = [&](std::vector<std::uint8_t>& bits, const BoardBatch& from, std::size_t n, std::size_t planes) {
+    for (std::size_t c = 0; c < planes; ++c)
+      for (std::size_t i = 0; i < cells; ++i)
+        bits[(place * planes + c) * cells + i] = from.get(n, i / width, i % width, static_cast<int>(c));
+  };
+  for (std::size_t w = 0; w < start.words(); ++w)
+    for (std::uint64_t fails = failing(w); fails && place < examples.count / 2; fails &= fails - 1, ++place) {
+      const std::size_t n = 64 * w + static_cast<std::size_t>(std::countr_zero(fails));
+      put(examples.start, start, n, shape().channels);
+      put(examples.target, drawn.target, n, judged);
+      put(examples.fire, fire, n, shape().steps);
+    }
 }
 
 // Half of the boards have a dead square of up to half their side, and time to go round it or to heal.

@@ -96,11 +96,13 @@ class RolloutScore : public LaneScore {
   struct Validation {
     BoardBatch start, target;
   };
-  void add_validation(const BoardBatch& start, const BoardBatch& target);
+  BoardBatch narrowed(const BoardBatch& boards) const;  // to the channels of the narrowed cell
   RolloutStage stage_of(const Validation& validation, bool periodic) const;
   void draw_damage(std::uint64_t generation);
+  void draw_failures(std::uint64_t generation, const Netlist& parent);
   void draw_resets(std::uint64_t generation, const Netlist& parent);
 
+  const LatticeGoal& goal_;
   RolloutOptions rollout_;
   int all_channels_;
   std::uint64_t seed_;

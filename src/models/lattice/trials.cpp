@@ -257,9 +257,6 @@ BitScore score_boards(const Netlist& cell, const BoardBatch& start, const BoardB
   return {1 - wrong / bits, wrong / count, exact, wrong == 0};
 }
 
-namespace {
-
-// Who fires, 64 boards at a time: thousands of boards would take longer to draw one by one than to run.
 BoardBatch draw_fire_words(const BoardBatch& boards, int steps, double rate, std::uint64_t seed) {
   BoardBatch fire(boards.boards(), boards.height(), boards.width(), steps);
   std::vector<std::uint64_t> words(boards.words() * boards.height() * boards.width());
@@ -272,8 +269,6 @@ BoardBatch draw_fire_words(const BoardBatch& boards, int steps, double rate, std
   }
   return fire;
 }
-
-}  // namespace
 
 Trial judge_boards(const LatticeModel& m, std::uint64_t draw, const ThreadPool& pool) {
   const RolloutOptions& r = m.rollout();

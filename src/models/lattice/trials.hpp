@@ -47,6 +47,8 @@ class TrialRunner {
   Netlist cell_;
 };
 
+// Who fires on boards of these sizes, 64 boards at a time: drawn one by one, thousands would take longer than they run.
+BoardBatch draw_fire_words(const BoardBatch& boards, int steps, double rate, std::uint64_t seed);
 // The boards that its goal judges a model by, `draw` where these are drawn.
 Trial judge_boards(const LatticeModel& model, std::uint64_t draw, const ThreadPool& pool);
 // The names of the trials of its goal that a model fails, out of these. Where its goal can draw any number of boards,
