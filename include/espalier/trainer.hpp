@@ -29,6 +29,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -111,6 +112,8 @@ class Refinement {
  public:
   virtual ~Refinement() = default;
   virtual SearchProgress progress() const = 0;
+  // The best so far as a line of the metrics, with the columns of evaluations; none of a search that has no such lines.
+  virtual std::optional<Evaluation> metrics() const { return std::nullopt; }
   // A piece of it, whole or, when the pool is cancelled, not at all; false when there is nothing left to do.
   virtual bool step(const ThreadPool& pool) = 0;
   // The best so far; at least as good as what it began with.

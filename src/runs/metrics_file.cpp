@@ -78,7 +78,7 @@ MetricsSeal mend(const Folder& folder, std::uint64_t step, std::string& told) {
   read_lines(folder, [&](const std::string& line, std::uint64_t, bool) {
     if (line.starts_with("step,seconds,") && kept.empty()) header = line;
     const auto own = step_of(line, columns_of(header));
-    if (!own || *own > step || *own < last || (*own == last && !kept.empty())) return true;
+    if (!own || *own > step || *own < last) return true;
     if (kept.empty()) seal.add(header);
     seal.add(line);
     kept += line + "\n";

@@ -13,87 +13,6 @@
 
 namespace espalier {
 
-// --- Control.
-
-void RunControl::ask(const std::function<void()>& change, bool at_once) {
-  {
-    const std::lock_guard lock(mutex_);
-    change();
-    for (ControlSeat* seat : seats_)
-      if (at_once || !seat->must_finish_step_) seat->flag_.raise();
-  }
-  changed_.notify_all();
-}
-
-void RunControl::stop() {
-  ask([this] { stopped_ = true; }, true);
-}
-void RunControl::pause() {
-  ask([this] { paused_ = true; });
-}
-void RunControl::resume() {
-  ask([this] { paused_ = false; });
-}
-void RunControl::save() {
-  ask([this] { ++saves_; });
-}
-void RunControl::snapshot() {
-  ask([this] { ++snapshots_; });
-}
-bool RunControl::stopped() const {
-  const std::lock_guard lock(mutex_);
-  return stopped_;
-}
-bool RunControl::paused() const {
-  const std::lock_guard lock(mutex_);
-  return paused_;
-}
-
-ControlSeat::ControlSeat(RunControl& control, ThreadPool& pool)
-    : control_(control), pool_(pool), watched_before_(pool.watched()) {
-  const std::lock_guard lock(control_.mutex_);
-  saves_ = control_.saves_;
-  snapshots_ = control_.snapshots_;
-  if (control_.stopped_ || control_.paused_) flag_.raise();
-  control_.seats_.push_back(this);
-  if (!pool_.ranks()) pool_.watch(&flag_);  // a step that one rank leaves would keep the others waiting
-}
-
-ControlSeat::~ControlSeat() {
-  const std::lock_guard lock(control_.mutex_);
-  std::erase(control_.seats_, this);
-  pool_.watch(watched_before_);
-}
-
-ControlSeat::Requests ControlSeat::take(const std::function<void()>& before_wait) {
-  std::unique_lock lock(control_.mutex_);
-  if (control_.paused_ && !control_.stopped_) {
-    lock.unlock();
-    before_wait();
-    lock.lock();
-    control_.changed_.wait(lock, [this] {
-      return control_.stopped_ || !control_.paused_ || saves_ != control_.saves_ || snapshots_ != control_.snapshots_;
-    });
-  }
-  const Requests requests{control_.stopped_, saves_ != control_.saves_, snapshots_ != control_.snapshots_};
-  saves_ = control_.saves_;
-  snapshots_ = control_.snapshots_;
-  if (!control_.stopped_ && !control_.paused_) {
-    flag_.clear();
-    must_finish_step_ = true;
-  }
-  return requests;
-}
-
-void ControlSeat::step_done() {
-  if (!must_finish_step_) return;
-  const std::lock_guard lock(control_.mutex_);
-  must_finish_step_ = false;
-  if (control_.paused_ || saves_ != control_.saves_ || snapshots_ != control_.snapshots_) flag_.raise();
-}
-
-// --- The session.
-
 Session::Session(const RunConfig& config, std::unique_ptr<Objective> objective, std::unique_ptr<RunFolder> folder,
                  const RunOptions& options, ThreadPool& pool, RunListener emit)
     : config_(config),
@@ -251,6 +170,51 @@ bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat
                 from_trained ? trained_provenance() : best_provenance(), control, seat, go_on);
 }
 
+namespace {
+
+// The lines of a search: what it began with, what it found, and the way there, thinned out where it is long. They are
+// written when it has ended: one that was stopped begins again.
+class SearchLines {
+ public:
+  void add(const std::optional<Evaluation>& line, std::uint64_t mutants) {
+    if (!line) return;
+    const auto differs = [&](const Evaluation& other) {
+      return other.loss != line->loss || other.extra[1] != line->extra[1];
+    };
+    if (lines_.empty() || (differs(lines_.back()) && mutants >= next_)) {
+      lines_.push_back(*line);
+      next_ = mutants + mutants / kThinning;
+      last_.reset();
+    } else {
+      last_ = line;
+    }
+  }
+  std::vector<Evaluation> all() const {
+    std::vector<Evaluation> lines = lines_;
+    if (last_) lines.push_back(*last_);
+    return lines;
+  }
+
+ private:
+  static constexpr std::uint64_t kThinning = 50;
+  std::vector<Evaluation> lines_;
+  std::optional<Evaluation> last_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace
+
+void Session::write_metrics(const Evaluation& line) {
+  const TrainState& now = trainer_->state();
+  TrainState row;  // without the weights
+  row.step = now.step;
+  row.seconds = now.seconds;
+  row.loss = now.loss;
+  row.last = line;
+  folder_->append_metrics(row);
+  metrics_.add_row(row);
+}
+
 bool Session::search(const Search& make, const Provenance& before, RunControl& control, ControlSeat& seat,
                      const GoOn& go_on) {
   std::unique_ptr<Refinement> search;
@@ -264,10 +228,12 @@ bool Session::search(const Search& make, const Provenance& before, RunControl& c
       if (search) searches += taken;
     }
   } clock{trainer_->state().seconds, search_seconds_, search};
+  SearchLines lines;
   for (bool more = true; more;) {
     try {
       if (!search) search = make();
       if (!search) return true;
+      lines.add(search->metrics(), search->progress().done);
       more = search->step(pool_);
     } catch (const Cancelled&) {
     }
@@ -281,6 +247,9 @@ bool Session::search(const Search& make, const Provenance& before, RunControl& c
     if (asked_anywhere(seat) && !handle_requests(control, seat)) return false;
   }
   const ThreadPool::Uninterrupted whole(pool_);
+  lines.add(search->metrics(), search->progress().done);
+  if (folder_)
+    for (const Evaluation& line : lines.all()) write_metrics(line);
   if (const std::string remark = search->remark(); !remark.empty()) say(remark);
   if (!search->found()) return true;
   const Evaluation evaluation = search->evaluate(pool_);
@@ -383,10 +352,7 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
   const auto after_step = [&](const Trainer& trainer, bool evaluated) {
     const ThreadPool::Uninterrupted whole(pool_);
     const TrainState& state = trainer.state();
-    if (evaluated && folder_) {
-      folder_->append_metrics(state);
-      metrics_.add_row(state);
-    }
+    if (evaluated && folder_) write_metrics(state.last);
     tell(evaluated ? RunEvent::Kind::kEvaluated : RunEvent::Kind::kStep);
     const bool due = options_.checkpoint_every ? state.step % options_.checkpoint_every == 0
                                                : seconds_now() - saved_at > options_.checkpoint_seconds;

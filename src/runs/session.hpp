@@ -81,6 +81,7 @@ class Session {
   void restore_from_files();
   void take(Restored restored);
   void check_metrics();
+  void write_metrics(const Evaluation& line);
   bool asked_anywhere(const ControlSeat& seat);
   bool handle_requests(RunControl& control, ControlSeat& seat);  // saves, a snapshot, a pause; false for a stop
   bool asked_after_step(const ControlSeat& seat);

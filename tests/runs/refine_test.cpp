@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "espalier/lattice_model.hpp"
 #include "espalier/model.hpp"
 #include "small_runs.hpp"
@@ -40,6 +43,53 @@ TEST(RefinedRun, WhatTrainingLeavesUnsolvedIsSolvedBySearchForAnyNumberOfThreads
     if (first.empty()) first = hash;
     EXPECT_EQ(hash, first) << threads;
   }
+}
+
+// The values of one column of metrics.csv.
+std::vector<double> column(const std::string& folder, const std::string& name) {
+  std::istringstream lines(read_text(folder + "/metrics.csv"));
+  std::string line;
+  std::getline(lines, line);
+  const std::string header = "," + line + ",";
+  const std::size_t at = header.find("," + name + ",");
+  if (at == std::string::npos) return {};
+  const auto number = std::count(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(at), ',');
+  std::vector<double> values;
+  while (std::getline(lines, line)) {
+    std::istringstream fields(line);
+    std::string field;
+    for (std::ptrdiff_t i = 0; i <= number; ++i) std::getline(fields, field, ',');
+    values.push_back(std::strtod(field.c_str(), nullptr));
+  }
+  return values;
+}
+
+TEST(RefinedRun, TheMetricsTellWhatASearchDidAlsoAfterAStop) {
+  const TempFolder folder;
+  ThreadPool pool(1);
+  const std::string whole = folder / "whole", pieces = folder / "pieces";
+  const RunReport report = TrainingRun::create(refined_picture(folder, 200'000), {.folder = whole}).train(pool);
+  const std::vector<double> mutants = column(whole, "mutants"), wrong = column(whole, "validation_loss"),
+                            gates = column(whole, "live_gates");
+  ASSERT_FALSE(mutants.empty());
+  EXPECT_EQ(mutants.front(), 0) << "the first line is an evaluation";
+  const auto first = std::ranges::find_if(mutants, [](double m) { return m > 0; });
+  ASSERT_NE(first, mutants.end()) << "no line of the search";
+  EXPECT_TRUE(std::is_sorted(first, mutants.end()));
+  const Making& last = report.best().provenance.back();
+  EXPECT_EQ(wrong.back(), last.wrong_after);
+  EXPECT_EQ(gates.back(), static_cast<double>(last.gates_after));
+  EXPECT_GT(wrong[static_cast<std::size_t>(first - mutants.begin()) - 1], 0) << "what the search began with";
+  {
+    auto run = TrainingRun::create(refined_picture(folder, 200'000), {.folder = pieces});
+    run.listen([&](const RunEvent& event) {
+      if (event.kind == RunEvent::Kind::kSearch && event.search->done > 5000) run.control().stop();
+    });
+    EXPECT_TRUE(run.train(pool).interrupted);
+  }
+  TrainingRun::resume(pieces, {}).train(pool);
+  for (const char* name : {"step", "loss", "score", "validation_loss", "live_gates", "mutants"})
+    EXPECT_EQ(column(pieces, name), column(whole, name)) << name;
 }
 
 TEST(RefinedRun, StoppedInTheSearchAndResumedItEndsInTheSameModel) {

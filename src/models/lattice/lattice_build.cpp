@@ -23,6 +23,7 @@ class LatticeObjective::Build : public Refinement {
     const SearchScore& best = refiner_.search().state().best_score;
     return {1, 1, static_cast<double>(best.wrong) / static_cast<double>(refiner_.boards()), best.size.gates, 0};
   }
+  std::optional<Evaluation> metrics() const override { return objective_.metrics_of(progress(), 0); }
   bool step(const ThreadPool& pool) override {
     const ThreadPool::Uninterrupted whole(pool);
     refiner_.search().construct(pool);

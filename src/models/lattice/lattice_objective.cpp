@@ -351,9 +351,24 @@ Evaluation LatticeObjective::evaluate(const ThreadPool& pool) {
   const GateCounts counts = count_gates(gates, form);
   result.extra = {{"active_gates", static_cast<double>(counts.active)},
                   {"live_gates", static_cast<double>(live_gates(cell))},
-                  {"gate_entropy", mean_entropy(gates, form)}};
+                  {"gate_entropy", mean_entropy(gates, form)},
+                  {"mutants", 0}};
   if (!wires.empty()) result.extra.emplace_back("wire_entropy", mean_wire_entropy(automaton_.update(), wires));
   return result;
+}
+
+// A circuit has nothing undecided.
+Evaluation LatticeObjective::metrics_of(const SearchProgress& progress, std::uint64_t mutants) const {
+  const RolloutOptions& r = options_.rollout;
+  const double bits = static_cast<double>(r.height) * r.width * goal_->loss_channels();
+  const auto gates = static_cast<double>(progress.gates);
+  Evaluation line{1 - progress.wrong / bits, false, progress.wrong, {}};
+  line.extra = {{"active_gates", gates},
+                {"live_gates", gates},
+                {"gate_entropy", 0},
+                {"mutants", static_cast<double>(mutants)}};
+  if (options_.automaton.candidates > 1) line.extra.emplace_back("wire_entropy", 0);
+  return line;
 }
 
 constexpr std::uint64_t kMutantsPerStep = 400;  // that take about as long as an optimizer step
@@ -375,6 +390,10 @@ class LatticeObjective::Search : public Refinement {
     return {before + s.evaluations, before + (improves ? total : options.evaluations),
             static_cast<double>(s.best_score.wrong) / static_cast<double>(shown().boards()), s.best_score.size.gates,
             std::min(before + s.evaluations, options.evaluations + options.improve) / kMutantsPerStep};
+  }
+  std::optional<Evaluation> metrics() const override {
+    const SearchProgress now = progress();
+    return objective_.metrics_of(now, now.done);
   }
   bool step(const ThreadPool& pool) override {
     if (!refiner_) return false;

@@ -107,6 +107,7 @@ class LatticeObjective : public Objective {
   std::uint64_t improve() const {
     return mutants() && options_.trials && !goal_->graded().empty() ? options_.improve : 0;
   }
+  Evaluation metrics_of(const SearchProgress& progress, std::uint64_t mutants) const;
   Evaluation validate(const Netlist& cell, const LatticeData& data, const ThreadPool& pool) const;
   Evaluation validate(const LatticeModel& model, const ThreadPool& pool) const;
   void judge_trials(Evaluation& evaluation, const LatticeModel& model, const ThreadPool& pool) const;
