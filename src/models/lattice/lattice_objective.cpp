@@ -363,10 +363,8 @@ Evaluation LatticeObjective::metrics_of(const SearchProgress& progress, std::uin
   const double bits = static_cast<double>(r.height) * r.width * goal_->loss_channels();
   const auto gates = static_cast<double>(progress.gates);
   Evaluation line{1 - progress.wrong / bits, false, progress.wrong, {}};
-  line.extra = {{"active_gates", gates},
-                {"live_gates", gates},
-                {"gate_entropy", 0},
-                {"mutants", static_cast<double>(mutants)}};
+  line.extra = {
+      {"active_gates", gates}, {"live_gates", gates}, {"gate_entropy", 0}, {"mutants", static_cast<double>(mutants)}};
   if (options_.automaton.candidates > 1) line.extra.emplace_back("wire_entropy", 0);
   return line;
 }
