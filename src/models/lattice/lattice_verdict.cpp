@@ -126,8 +126,9 @@ void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoard
     const std::size_t open = rule->entries - rule->seen;
     const double bits = static_cast<double>(boards.target.boards()) * boards.target.height() * boards.target.width() *
                         boards.target.channels();
-    verdict.explained =
-        !exact && rule->bit_noise > 0 && within_noise((1 - verdict.score) * bits, bits, rule->bit_noise);
+    verdict.explained = !exact && rule->bit_noise > 0 && rule->not_noise.empty() &&
+                        within_noise((1 - verdict.score) * bits, bits, rule->bit_noise);
+    if (!rule->not_noise.empty()) verdict.text += fmt::format("; what is wrong is no noise: {}", rule->not_noise);
     if (verdict.explained)
       verdict.text += fmt::format("; explains the boards up to the noise that was estimated, {:.2f} % of their bits",
                                   100 * rule->bit_noise);
