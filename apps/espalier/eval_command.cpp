@@ -122,13 +122,16 @@ int evaluate(const EvalFlags& f, const std::set<std::string>& given) {
   ThreadPool pool(f.threads);
   pool.join(program_ranks());
   const std::vector<Trial> trials = run_trials(*model, f.trials, pool);
-  const Verdict verdict = judge_model(*model, f.trials.seed, true, pool);
+  // What it was not asked for when it was called solved counts no more here; the trials below tell how it does.
+  const bool asked = !loaded.notes.contains("verdict.not-asked");
+  const Verdict verdict = judge_model(*model, f.trials.seed, asked, pool);
   const Provenance provenance = provenance_of(loaded.notes);
   const Json facts = json_of(model->facts());
   if (f.json) {
     Json j = facts;
     j.update({{"model", f.model},
               {"solved", verdict.solved},
+              {"explained", verdict.explained},
               {"score", verdict.score},
               {"judged_by", verdict.data},
               {"verdict", verdict.text},

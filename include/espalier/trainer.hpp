@@ -72,11 +72,12 @@ struct Evaluation {
 // all cases where these are finite. Its score is the one that is printed, stored and called solved.
 struct Verdict {
   double score = 0, loss = 0;
-  bool solved = false;     // right on everything that judged it, which is enough to say so
-  bool explained = false;  // not solved, but what is wrong is no more than the noise of the data
-  std::string data = {};   // what judged it: "1,024 boards that nothing has seen"; empty: nothing did
-  std::string text = {};   // the score in the task's own words, and what keeps it from being solved
-  std::string hint = {};   // what to do about that, where it is known
+  bool solved = false;         // right on everything that judged it, which is enough to say so
+  bool explained = false;      // not solved, but what is wrong is no more than the noise of the data
+  std::string data = {};       // what judged it: "1,024 boards that nothing has seen"; empty: nothing did
+  std::string text = {};       // the score in the task's own words, and what keeps it from being solved
+  std::string hint = {};       // what to do about that, where it is known
+  std::string not_asked = {};  // names of trials that solved says nothing about, as they were switched off
   bool judged() const { return !data.empty(); }
 };
 

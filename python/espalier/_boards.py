@@ -20,6 +20,17 @@ def _boards(values, what, convert):
     return array, False
 
 
+def _one_channel(values, channels):
+    """Many boards of one channel, [B, H, W], as [B, H, W, 1]; one board of all channels stays what it is."""
+    shape = np.shape(values)
+    if len(shape) != 3 or channels == 1 and shape[-1] == 1:
+        return values
+    if shape[-1] == channels:
+        raise Error(f"[evaluate] got an array of shape {list(shape)}, which may be one board of {channels} channels or many of "
+                    "one, expected four dimensions, [boards, height, width, channels]")
+    return np.asarray(values)[..., None]
+
+
 class LogicAutomaton(Trained):
     """A grid of cells that all run the same small circuit of logic gates, trained as soft gates.
 
@@ -130,14 +141,17 @@ class LogicAutomaton(Trained):
                                 number(fire_rate, "fire_rate", 0, 1))
 
     def evaluate(self, initial=None, target=None, steps=None, *, fire_rate=1, seed=1, reset_steps=4000):
-        """On boards of your own: a dict with ``score`` (fraction of bits right), ``boards``, ``exact`` (boards without a
-        wrong bit) and ``wrong`` (bits per board), after ``steps`` steps. Without boards: those that its goal judges it
+        """On boards of your own, [boards, height, width] or [boards, height, width, channels]: a dict with ``score``
+        (fraction of bits right), ``boards``, ``exact`` (boards without a wrong bit) and ``wrong`` (bits per board), after
+        ``steps`` steps. Channels that the starts do not have begin as 0. Without boards: those that its goal judges it
         by, and its trials, a list with name, score, exact, description."""
         if initial is None and target is None and steps is None:
             return self._core.trials(whole(seed, "seed"), whole(reset_steps, "reset_steps", 1, 10**7))
         if initial is None or target is None or steps is None:
             raise Error("[evaluate] got some of initial, target and steps, expected all three, or none")
-        starts, wanted = _pair((initial, target), "evaluate", bits)
+        starts, wanted = _pair([_one_channel(array, self.channels) for array in (initial, target)], "evaluate", bits)
+        if starts.shape[-1] < self.channels:
+            starts = np.concatenate([starts, np.zeros((*starts.shape[:3], self.channels - starts.shape[-1]), np.uint8)], axis=-1)
         out = self.rollout(starts, steps, fire_rate=fire_rate, seed=seed, last=True)
         if wanted.shape[-1] > out.shape[-1]:
             raise Error(f"[evaluate] got targets of {wanted.shape[-1]} channels, expected at most {out.shape[-1]}")
@@ -223,15 +237,11 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, test
 
     else:
         starts = None
-        if test is None:
-            others, draws = np.random.default_rng([seed, 2]), []
-            while sum(len(start) for start, _ in draws) < _ENOUGH_BOARDS:
-                draws.append(_pair(draw(-2, others), "draw", bits))
-            test = tuple(np.concatenate(arrays) for arrays in zip(*draws))
     if validate is None:
         check = _pair(draw(-1, np.random.default_rng([seed, 1])), "draw", bits)
     else:
         check = _pair(validate, "validate", bits)
+    seen = {_key(start) for start in check[0]}
     rng = np.random.default_rng(seed)
     optimizer = AdamW(model, lr=lr, clip_value=clip_value)
     best, best_step, best_values = np.inf, 0, None
@@ -253,6 +263,8 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, test
                     if stop or (until_solved and wrong == 0) or step == train_steps:
                         break
                 boards, wanted = _pair(draw(step, rng), "draw", floats)
+                if starts is None:
+                    seen.update(map(_key, boards))
                 model.zero_grad()
                 loss = model.loss_and_grad(boards, wanted, steps, fire_rate=fire_rate, seed=seed, step=step)[0]
                 if not np.isfinite(loss):
@@ -266,15 +278,42 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, test
             model.made = "learned"
             model.provenance = [dict(by="gradients", count=best_step, wrong_before=metrics["wrong"][0], wrong_after=best,
                                      gates_before=0, gates_after=model.facts["gates"])]
+    if starts is None and test is None:
+        test = _unseen(draw, np.random.default_rng([seed, 2]), seen)
     judged = None if test is None else model.evaluate(*_pair(test, "test", bits), steps, fire_rate=fire_rate, seed=seed + 1)
-    solved = judged is not None and judged["exact"] == judged["boards"] and (
-        judged["boards"] >= _ENOUGH_BOARDS or (starts is not None and model._core.all_cases_seen(
-            bits(starts, "initial"), steps, check[1].shape[-1])))
+    solved = judged is not None and judged["exact"] == judged["boards"] and best == 0
+    if solved and starts is not None:  # few boards may be right by luck: what was fitted tells against the model, too
+        fitted = model.evaluate(starts, targets, steps, fire_rate=fire_rate, seed=seed + 1)
+        solved = fitted["wrong"] == 0 and (judged["boards"] >= _ENOUGH_BOARDS or model._core.all_cases_seen(
+            bits(starts, "initial"), steps, check[1].shape[-1]))
+    elif solved:
+        solved = judged["boards"] >= _ENOUGH_BOARDS
     return {"solved": solved, "wrong": best, "test_wrong": judged and judged["wrong"], "step": best_step,
             "metrics": {column: np.array(values) for column, values in metrics.items()}}
 
 
 _ENOUGH_BOARDS = 1000  # that are right without exception may be called solved
+
+
+_MOST_DRAWS = 10 * _ENOUGH_BOARDS
+
+
+def _key(start):
+    return np.asarray(start, np.float32).tobytes()
+
+
+def _unseen(draw, rng, seen):
+    """Different boards that are not among those seen: a thousand, or what there are; None for none at all."""
+    seen, starts, targets = set(seen), [], []
+    for _ in range(_MOST_DRAWS):
+        for start, target in zip(*_pair(draw(-2, rng), "draw", bits)):
+            if len(starts) < _ENOUGH_BOARDS and _key(start) not in seen:
+                seen.add(_key(start))
+                starts.append(start)
+                targets.append(target)
+        if len(starts) == _ENOUGH_BOARDS:
+            break
+    return (np.stack(starts), np.stack(targets)) if starts else None
 
 
 def _parts(starts, targets, seed, chooses, judges):

@@ -189,6 +189,32 @@ def test_training_on_arrays_and_on_draws(tmp_path):
         espalier.train_on(model, steps=1)
 
 
+def test_boards_that_were_drawn_for_training_judge_nothing():
+    start = np.random.default_rng(1).integers(0, 2, (20, 6, 6, 1))
+
+    def draw(step, rng):  # from twenty boards alone, whatever it is asked for
+        chosen = rng.integers(0, 20, 8)
+        return start[chosen], start[chosen]
+
+    model = espalier.LogicAutomaton(channels=1, kernels=4, perceive="8,4,2", update="16,8,4,2,1", seed=1, start_logit=2)
+    result = espalier.train_on(model, draw=draw, steps=1, train_steps=100, until_solved=False, lr=0.2)
+    assert result["wrong"] == 0 and not result["solved"] and result["test_wrong"] is None
+
+
+def test_boards_are_evaluated_as_the_program_does():
+    model = espalier.LogicAutomaton(channels=2, kernels=4, perceive="8,4,2", update="16,8,4,2", seed=1)
+    start = np.random.default_rng(2).integers(0, 2, (3, 5, 6), dtype=np.uint8)
+    wide = np.stack([start, np.zeros_like(start)], axis=-1)
+    expected = model.rollout(wide, 2, last=True)[..., 0]
+    assert model.evaluate(start, expected, 2) == {"score": 1.0, "boards": 3, "exact": 3, "wrong": 0.0}
+    assert model.evaluate(wide, expected[..., None], 2)["exact"] == 3
+    assert model.evaluate(start, 1 - expected, 2)["wrong"] == 30
+    with pytest.raises(espalier.Error, match="one board of 2 channels or many of one"):
+        model.evaluate(start[..., :2], start[..., :2], 2)
+    with pytest.raises(espalier.Error, match="expected as many boards"):
+        model.evaluate(start, expected[:2], 2)
+
+
 def test_a_trained_model_starts_runs_and_is_judged():
     run = espalier.train("life", train_steps=20, progress=False)
     model = run.model

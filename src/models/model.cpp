@@ -41,6 +41,7 @@ void add_verdict(ModelNotes& notes, const Verdict& verdict) {
   notes["verdict.score"] = fmt::format("{}", verdict.score);
   notes["verdict.data"] = verdict.data;
   notes["verdict.text"] = verdict.text;
+  if (!verdict.not_asked.empty()) notes["verdict.not-asked"] = verdict.not_asked;
 }
 
 Provenance provenance_of(const ModelNotes& notes) {

@@ -43,7 +43,7 @@ auto members(T& x) {
   if constexpr (std::is_same_v<Plain, Evaluation>) {
     return std::tie(x.score, x.passed, x.loss, x.extra);
   } else if constexpr (std::is_same_v<Plain, Verdict>) {
-    return std::tie(x.score, x.loss, x.solved, x.explained, x.data, x.text, x.hint);
+    return std::tie(x.score, x.loss, x.solved, x.explained, x.data, x.text, x.hint, x.not_asked);
   } else if constexpr (std::is_same_v<Plain, TrainState>) {  // all but the weights
     return std::tie(x.step, x.loss, x.best_step, x.evaluated, x.seconds, x.last, x.best);
   } else {

@@ -58,6 +58,18 @@ TEST(Models, OfAnotherKindAreNamed) {
   expect_one_line(run({"rewrite", old_file("board"), "x"}), 1, {"logic automaton", "rewrite network"});
 }
 
+// What training calls solved, eval does too: trials that were switched off count in neither, and both name them.
+TEST(Models, EvalJudgesByWhatTrainingWasAskedFor) {
+  const std::string kNotAsked = "not asked for: larger, dead square, healing";
+  const TempFolder folder;
+  const Ended trained = run({"train", "checkerboard-small", "--quiet", "--require-solved", "--out", folder / "run"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.out << trained.err;
+  EXPECT_NE((trained.out + trained.err).find(kNotAsked), std::string::npos) << trained.out << trained.err;
+  const Ended judged = run({"eval", folder / "run", "--require-solved", "--reset-steps", "5", "--json"});
+  EXPECT_EQ(judged.exit_code, 0) << judged.out;
+  EXPECT_NE(judged.out.find(kNotAsked), std::string::npos) << judged.out;
+}
+
 // --- A model that knows its rule, trained once: cells that hand on what is above and to the left of them.
 class Starts : public testing::Test {
  protected:

@@ -8,11 +8,14 @@
 #include "base/files.hpp"
 #include "base/npz.hpp"
 #include "codecs.hpp"
+#include "espalier/error.hpp"
 #include "espalier/random.hpp"
 #include "espalier/run.hpp"
+#include "models/lattice/board_pairs.hpp"
 #include "models/lattice/lattice_objective.hpp"
 #include "models/lattice/lattice_verdict.hpp"
 #include "models/lattice/trials.hpp"
+#include "netlist/cell.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -120,6 +123,37 @@ TEST(Verdicts, ARuleBehindBoardsIsIdentifiedAndSolvedOnlyWhereEveryCaseOccurred)
   EXPECT_THAT(few.verdict.text, HasSubstr("never occurred"));
 }
 
+// The few boards that judge may all lack what a rare target contradicts.
+TEST(Verdicts, BoardsThatWereFittedTellAgainstACircuitToo) {
+  const TempFolder folder;
+  const BoardPairs pairs = pairs_of(40, 9, [](int n, int y, int x, auto) { return n % 20 == 7 && y == 3 && x == 5; });
+  ThreadPool pool(1);
+  TrainingRun run = TrainingRun::create(
+      boards_config(saved(folder, "rare.npz", pairs), {{"by", "gradients"}, {"train-steps", "1"}, {"refine", "0"}}),
+      {});
+  run.train(pool);
+  const auto trained = run.best_model();
+  const auto& any = dynamic_cast<const LatticeModel&>(*trained);
+  Netlist nothing = empty_cell(any.channels());
+  const Net none = nothing.add_constant(false);
+  for (int c = 0; c < any.channels(); ++c) nothing.add_output(fmt::format("next{}", c), none);
+  int lucky = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const LatticeModel model(any.automaton(), any.rollout(), boards_goal(pairs, {}), any.parameters().values(), seed);
+    const Verdict verdict = judge_model(*model.refined(nothing), kJudgingDraw, true, pool);
+    EXPECT_FALSE(verdict.solved) << verdict.text;
+    if (verdict.score < 1) continue;
+    ++lucky;
+    EXPECT_THAT(verdict.text, HasSubstr("of the 32 boards that were fitted or chosen by are wrong"));
+  }
+  EXPECT_GT(lucky, 0);
+  BoardPairs wider = pairs;
+  wider.start_channels = 2;
+  wider.start.resize(2 * pairs.start.size());
+  EXPECT_THROW(score_pairs(any, wider, 1, pool), Error);
+  EXPECT_EQ(score_pairs(any, pairs, 1, pool).boards, 40u);
+}
+
 TEST(Verdicts, NoisyBoardsAreExplainedAndNotSolved) {
   const TempFolder folder;
   BoardPairs pairs = pairs_of(200, 4, [](int, int y, int x, auto alive) { return alive(y, x) != alive(y - 1, x); });
@@ -185,6 +219,22 @@ TEST(Verdicts, BoardsThatJudgeACheckerboardAreNotThoseThatChose) {
   const JudgingBoards judging = goal->judging(rollout, 2, 3, kJudgingDraw);
   ASSERT_GE(judging.start.boards(), 1000u);
   for (std::size_t n = 0; n < judging.start.boards(); ++n) EXPECT_FALSE(seen.contains(judging.start.board(n).hash()));
+}
+
+// Solved says nothing about trials that were switched off, and names them.
+TEST(Verdicts, TrialsThatWereSwitchedOffAreNamed) {
+  ThreadPool pool(1);
+  TrainingRun run = TrainingRun::create(configure("checkerboard-small"), {});
+  const SeedReport report = run.train(pool).best();
+  EXPECT_TRUE(report.solved);
+  EXPECT_THAT(report.verdict.text, HasSubstr("not asked for: larger, dead square, healing"));
+  ModelNotes notes;
+  add_verdict(notes, report.verdict);
+  EXPECT_EQ(notes["verdict.not-asked"], "larger, dead square, healing");
+  const auto model = run.best_model();
+  const Verdict asked = judge_model(dynamic_cast<const LatticeModel&>(*model), kJudgingDraw, true, pool);
+  EXPECT_FALSE(asked.solved) << "choose a seed whose circuit fails one of them";
+  EXPECT_THAT(asked.not_asked, IsEmpty());
 }
 
 TEST(Verdicts, ARuleIsJudgedByAllItsCasesAndOneThatIsWrongIsEnough) {

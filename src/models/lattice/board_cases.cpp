@@ -35,6 +35,45 @@ std::uint16_t index_of(const std::vector<std::uint64_t>& codes, std::uint64_t co
   return static_cast<std::uint16_t>(std::ranges::lower_bound(codes, code) - codes.begin());
 }
 
+using PatchCells = std::array<std::uint16_t, kPatch>;
+
+// [cell]: the state.
+std::vector<std::uint16_t> states_of_cells(const BoardCases& b, const std::vector<std::uint64_t>& codes) {
+  const std::vector<std::uint64_t> real(b.states.begin(),
+                                        b.states.begin() + std::ssize(b.states) - (b.outside ? 1 : 0));
+  std::vector<std::uint16_t> states;
+  states.reserve(codes.size());
+  for (const std::uint64_t code : codes) states.push_back(index_of(real, code));
+  return states;
+}
+
+// Every cell of all boards, in order: its number, what is around it, and which places of that are outside.
+template <class Body>
+void for_cells(const IdentifyData& d, const BoardCases& b, const std::vector<std::uint16_t>& states, Body&& body) {
+  const std::uint16_t beyond = b.outside.value_or(0);
+  const int height = d.height, width = d.width;
+  std::size_t cell = 0;
+  for (int n = 0; n < d.count; ++n) {
+    const std::uint16_t* const board = states.data() + cell;
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x, ++cell) {
+        PatchCells cells;
+        unsigned outside = 0;
+        for (int p = 0; p < kPatch; ++p) {
+          const int v = y + p / 3 - 1, u = x + p % 3 - 1;
+          const bool inside = v >= 0 && v < height && u >= 0 && u < width;
+          if (!inside && !d.periodic) {
+            cells[p] = beyond;
+            outside |= 1u << p;
+          } else {
+            cells[p] = board[static_cast<std::size_t>((v + height) % height) * width + (u + width) % width];
+          }
+        }
+        body(cell, cells, outside);
+      }
+  }
+}
+
 void sort_and_merge(std::vector<PatchCase>& cases) {
   const auto key = [](const PatchCase& c) { return std::tie(c.cells, c.next); };
   std::ranges::sort(cases, [&](const PatchCase& a, const PatchCase& b) { return key(a) < key(b); });
@@ -131,38 +170,17 @@ std::optional<BoardCases> read_cases(const IdentifyData& d) {
   b.states = distinct(start);
   b.nexts = distinct(target);
   if (b.states.size() > kMaxPatterns || b.nexts.size() > kMaxPatterns) return {};
-  std::vector<std::uint16_t> of_cell(start.size());
-  for (std::size_t i = 0; i < start.size(); ++i) of_cell[i] = index_of(b.states, start[i]);
-  std::uint16_t beyond = 0;
+  const std::vector<std::uint16_t> of_cell = states_of_cells(b, start);
   if (!d.periodic && b.states.front() != 0) {
-    beyond = static_cast<std::uint16_t>(b.states.size());
-    b.outside = beyond;
+    b.outside = static_cast<std::uint16_t>(b.states.size());
     b.states.push_back(0);
   }
-  const int height = d.height, width = d.width;
-  const auto board_cells = static_cast<std::size_t>(height) * width;
+  const std::size_t board_cells = static_cast<std::size_t>(d.height) * d.width;
   b.all.reserve(b.cells);
-  for (std::size_t n = 0; n < static_cast<std::size_t>(d.count); ++n)
-    for (int y = 0; y < height; ++y)
-      for (int x = 0; x < width; ++x) {
-        const std::size_t cell = n * board_cells + static_cast<std::size_t>(y) * width + x;
-        PatchCase c{{}, index_of(b.nexts, target[cell]), 1};
-        unsigned mask = 0;
-        for (int p = 0; p < kPatch; ++p) {
-          int v = y + p / 3 - 1, u = x + p % 3 - 1;
-          const bool inside = v >= 0 && v < height && u >= 0 && u < width;
-          if (!inside && !d.periodic) {
-            c.cells[p] = beyond;
-            mask |= 1u << p;
-            continue;
-          }
-          v = (v + height) % height;
-          u = (u + width) % width;
-          c.cells[p] = of_cell[n * board_cells + static_cast<std::size_t>(v) * width + u];
-        }
-        if (n == 0) b.outside_masks.push_back(static_cast<std::uint16_t>(b.outside ? mask : 0));
-        b.all.push_back(c);
-      }
+  for_cells(d, b, of_cell, [&](std::size_t cell, const PatchCells& cells, unsigned outside) {
+    b.all.push_back({cells, index_of(b.nexts, target[cell]), 1});
+    if (cell < board_cells) b.outside_masks.push_back(static_cast<std::uint16_t>(b.outside ? outside : 0));
+  });
   b.outside_masks.push_back(0);  // on a larger board there is always a cell with eight neighbours
   std::ranges::sort(b.outside_masks);
   b.outside_masks.erase(std::unique(b.outside_masks.begin(), b.outside_masks.end()), b.outside_masks.end());
@@ -175,6 +193,21 @@ std::optional<BoardCases> read_cases(const IdentifyData& d) {
   drop_rare_nexts(b);
   if (b.all.size() <= kSampled) b.sample.clear();
   return b;
+}
+
+CellCases cases_of_cells(const IdentifyData& d, const BoardCases& b) {
+  CellCases result;
+  result.state = states_of_cells(b, codes_of(d.start, d.start_channels));
+  const std::vector<std::uint64_t> target = codes_of(d.target, d.target_channels);
+  result.number.reserve(target.size());
+  const auto key = [](const PatchCase& c) { return std::tie(c.cells, c.next); };
+  for_cells(d, b, result.state, [&](std::size_t cell, const PatchCells& cells, unsigned) {
+    const bool named = std::ranges::binary_search(b.nexts, target[cell]);
+    const PatchCase sought{cells, named ? index_of(b.nexts, target[cell]) : BoardCases::kRareNext, 1};
+    const auto at = std::ranges::lower_bound(b.all, key(sought), {}, key);
+    result.number.push_back(static_cast<std::uint32_t>(at - b.all.begin()));
+  });
+  return result;
 }
 
 bool BoardCases::one_hot() const {

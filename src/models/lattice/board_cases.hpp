@@ -44,6 +44,13 @@ struct BoardCases {
 // Nothing when cells are in more states than a case can name.
 std::optional<BoardCases> read_cases(const IdentifyData& data);
 
+// Which of `cases.all` each cell of these boards is, and its state: [count][H][W].
+struct CellCases {
+  std::vector<std::uint32_t> number;
+  std::vector<std::uint16_t> state;
+};
+CellCases cases_of_cells(const IdentifyData& data, const BoardCases& cases);
+
 // Runs of cases with the same patch.
 template <class Body>
 void for_patches(std::span<const PatchCase> cases, Body&& body) {

@@ -58,6 +58,14 @@ PairScore score_pairs(const LatticeModel& model, const BoardPairs& pairs, int st
   if (model.channels() < pairs.start_channels || model.channels() < pairs.target_channels)
     fail("boards", fmt::format("boards of {} and {} channels", pairs.start_channels, pairs.target_channels),
          fmt::format("at most {}, those of the model", model.channels()));
+  // A file of other channels than those it was made from shows other states, whatever bits they are.
+  if (const auto own = model.goal().known_pairs(model.seed());
+      own && (pairs.start_channels != own->start_channels || pairs.target_channels != own->target_channels))
+    fail("boards",
+         fmt::format("starts of {} and targets of {}", counted(pairs.start_channels, "channel"),
+                     counted(pairs.target_channels, "channel")),
+         fmt::format("{} and {}, as in the boards that the model was made from", own->start_channels,
+                     own->target_channels));
   const auto count = static_cast<std::size_t>(pairs.count);
   BoardBatch start(count, pairs.height, pairs.width, model.channels());
   BoardBatch target(count, pairs.height, pairs.width, pairs.target_channels);

@@ -8,6 +8,7 @@
 
 #include "espalier/error.hpp"
 #include "models/lattice/identified_cell.hpp"
+#include "models/lattice/misfit_places.hpp"
 #include "models/lattice/noise_test.hpp"
 #include "models/lattice/rule_notation.hpp"
 
@@ -214,8 +215,8 @@ void count_entries(IdentifiedRule& rule, const CompleteTable& table,
 
 class Identifier {
  public:
-  Identifier(std::shared_ptr<const BoardCases> cases, int channels, const ThreadPool& pool)
-      : cases_(std::move(cases)), channels_(channels), pool_(pool) {}
+  Identifier(const IdentifyData& data, std::shared_ptr<const BoardCases> cases, int channels, const ThreadPool& pool)
+      : data_(data), cases_(std::move(cases)), channels_(channels), pool_(pool) {}
 
   void run(Identification& found) {
     Race race(*cases_, pool_);
@@ -244,6 +245,7 @@ class Identifier {
       rule.bit_noise += static_cast<double>(w) / (cells * cases_->target_channels);
     rule.bits = answer.bits;
     rule.noise_judged_by = judged_by_;
+    if (answer.misfit.wrong > 0) rule.not_noise = misfit_depends_on(data_, *cases_, answer.entry, answer.wrong);
     const std::size_t next = by_bits ? 0 : 1;
     if (next < views_.size() && (by_bits || views_[next].bits <= bits_.bits)) {
       rule.runner_up = views_[next].view.words;
@@ -334,6 +336,7 @@ class Identifier {
     return "";
   }
 
+  const IdentifyData& data_;
   std::shared_ptr<const BoardCases> cases_;
   int channels_;
   const ThreadPool& pool_;
@@ -361,7 +364,7 @@ Identification identify(const IdentifyData& data, int channels, const ThreadPool
   for (std::uint16_t s = 0; s < std::min<std::size_t>(cases->real_states(), 64); ++s)
     found.states.push_back(fmt::format("state {}: bits {}", cases->state_name(s),
                                        cases->bits_of(cases->states[s], cases->start_channels)));
-  Identifier(std::make_shared<const BoardCases>(std::move(*cases)), channels, pool).run(found);
+  Identifier(data, std::make_shared<const BoardCases>(std::move(*cases)), channels, pool).run(found);
   return found;
 }
 

@@ -38,7 +38,9 @@ struct IdentifiedRule {
   double runner_up_bits = 0;  // of the next best view; 0 when there is none
   std::string runner_up;
   std::string noise_judged_by;  // what was repeated to tell noise from structure; empty when there was no misfit
-  Netlist cell;                 // `channels` in and out; those beyond the target's become 0
+  // Why what is wrong is no noise although no rule of nine cells can do better, in words; empty otherwise.
+  std::string not_noise;
+  Netlist cell;  // `channels` in and out; those beyond the target's become 0
 };
 
 struct ViewMisfit {

@@ -62,8 +62,12 @@ class LatticeObjective::Identify : public Refinement {
   std::string remark() const override {
     if (!found()) return fmt::format("no rule could be read off the boards: {}", found_.why_not);
     const IdentifiedRule& rule = *found_.rule;
-    return fmt::format("identified from the boards: {}; {} of {} cases occurred, noise {:.2f} %", rule.words, rule.seen,
-                       rule.entries, 100 * rule.noise);
+    const std::string misfit =
+        rule.not_noise.empty()
+            ? fmt::format("noise {:.2f} %", 100 * rule.noise)
+            : fmt::format("{:.2f} % of the cells are wrong, and not by noise: {}", 100 * rule.noise, rule.not_noise);
+    return fmt::format("identified from the boards: {}; {} of {} cases occurred, {}", rule.words, rule.seen,
+                       rule.entries, misfit);
   }
   std::unique_ptr<Model> model(const ThreadPool&) const override { return identified(); }
   // Noise in the boards that choose is no reason to go on: what was identified is as good as any rule can be there.

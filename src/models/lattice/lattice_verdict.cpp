@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/text.hpp"
+#include "models/lattice/board_pairs.hpp"
 #include "models/lattice/identify.hpp"
 #include "models/lattice/lattice_goal.hpp"
 #include "models/lattice/trials.hpp"
@@ -104,7 +105,8 @@ bool within_noise(double wrong, double bits, double rate) {
 void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoards& boards, bool exact,
                  const ThreadPool& pool) {
   const BoardPairs known = *model.goal().known_pairs(model.seed());
-  const bool one_step = model.rollout().steps == 1 && model.goal().judged_fire_rate(model.rollout()) >= 1;
+  const bool synchronous = model.goal().judged_fire_rate(model.rollout()) >= 1;
+  const bool one_step = model.rollout().steps == 1 && synchronous;
   std::optional<Identification> found;
   if (one_step) found = identify_pairs(known, model.channels(), model.periodic(), pool);
   if (found && found->ceiling < 1 && !exact) {
@@ -126,8 +128,9 @@ void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoard
     const std::size_t open = rule->entries - rule->seen;
     const double bits = static_cast<double>(boards.target.boards()) * boards.target.height() * boards.target.width() *
                         boards.target.channels();
-    verdict.explained =
-        !exact && rule->bit_noise > 0 && within_noise((1 - verdict.score) * bits, bits, rule->bit_noise);
+    verdict.explained = !exact && rule->bit_noise > 0 && rule->not_noise.empty() &&
+                        within_noise((1 - verdict.score) * bits, bits, rule->bit_noise);
+    if (!rule->not_noise.empty()) verdict.text += fmt::format("; what is wrong is no noise: {}", rule->not_noise);
     if (verdict.explained)
       verdict.text += fmt::format("; explains the boards up to the noise that was estimated, {:.2f} % of their bits",
                                   100 * rule->bit_noise);
@@ -140,6 +143,13 @@ void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoard
     return;
   }
   if (!exact) return;
+  // Right on the few boards that judge may be luck: boards that it was made from tell against it all the same.
+  if (const PairScore fitted = score_pairs(model, known, model.rollout().steps, pool);
+      synchronous && fitted.exact < fitted.boards) {
+    verdict.text += fmt::format("; but {} of the {} boards that were fitted or chosen by are wrong",
+                                fitted.boards - fitted.exact, fitted.boards);
+    return;
+  }
   // A few boards cannot show that a circuit is right in cases that none of them has.
   const SeenCases cases = seen_cases(model.quick_cell(), model.goal().loss_channels(),
                                      starts_of(known, model.channels()), model.rollout().steps, model.periodic());
@@ -186,7 +196,11 @@ Verdict judge_model(const LatticeModel& model, std::uint64_t draw, bool trials, 
           "{} steps are too few: cells that should differ hear of what tells them apart only after {}", r.steps, least);
     return verdict;
   }
-  const std::vector<std::string> names = trials ? demanded_trials(model) : std::vector<std::string>();
+  std::vector<std::string> names = demanded_trials(model);
+  if (!trials && !names.empty()) {
+    verdict.not_asked = fmt::format("{}", fmt::join(std::exchange(names, {}), ", "));
+    verdict.text += fmt::format("; not asked for: {}", verdict.not_asked);
+  }
   const std::vector<std::string> failed = failed_trials(model, names, draw, pool);
   if (!failed.empty())
     verdict.text += fmt::format(", but not in {}", fmt::join(failed, ", "));

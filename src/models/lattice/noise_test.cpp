@@ -9,19 +9,13 @@
 namespace espalier {
 namespace {
 
-struct Entry {
-  double times = 0, wrong = 0;
-  double rate() const { return times > 0 ? wrong / times : 0; }
-  double variance() const { return rate() * (1 - rate()); }
-};
-
 // Over pairs of cells of the same group: noise strikes one cell whatever it does to the other, so the product of what
 // each has more than its entry's rate is 0 on average. What depends on the neighbourhood strikes both or none.
 struct Pairs {
   double product = 0;   // summed
   double variance = 0;  // of that sum, if it is noise
   double all = 0;       // what the sum would be if nothing were noise
-  void add(const Entry& entry, double cells, double wrong) {
+  void add(const EntryNoise& entry, double cells, double wrong) {
     const double q = entry.rate(), v = entry.variance(), excess = wrong - cells * q;
     product += (excess * excess - wrong * (1 - q) * (1 - q) - (cells - wrong) * q * q) / 2;
     const double pairs = cells * (cells - 1) / 2;
@@ -38,7 +32,7 @@ struct Pairs {
 };
 
 Pairs pairs_of_patches(const BoardCases& cases, const std::vector<std::uint32_t>& entry, const std::vector<bool>& wrong,
-                       const std::vector<Entry>& entries) {
+                       const std::vector<EntryNoise>& entries) {
   Pairs pairs;
   for_patches(cases.all, [&](std::span<const PatchCase> patch) {
     const auto first = static_cast<std::size_t>(patch.data() - cases.all.data());
@@ -54,7 +48,7 @@ Pairs pairs_of_patches(const BoardCases& cases, const std::vector<std::uint32_t>
 
 // Cells that agree in their own state, in the numbers of neighbours in each state, and in their entry.
 Pairs pairs_of_counts(const BoardCases& cases, const std::vector<std::uint32_t>& entry, const std::vector<bool>& wrong,
-                      const std::vector<Entry>& entries) {
+                      const std::vector<EntryNoise>& entries) {
   std::vector<std::array<std::uint16_t, kPatch>> sorted(cases.all.size());
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     sorted[i] = cases.all[i].cells;
@@ -82,7 +76,7 @@ Pairs pairs_of_counts(const BoardCases& cases, const std::vector<std::uint32_t>&
 // Does the misfit depend on the state of one cell of the patch, more than by chance? Where whole neighbourhoods hardly
 // repeat, this still sees the most likely kinds of structure.
 bool depends_on_a_cell(const BoardCases& cases, const std::vector<std::uint32_t>& entry, const std::vector<bool>& wrong,
-                       const std::vector<Entry>& entries) {
+                       const std::vector<EntryNoise>& entries) {
   constexpr double kSigmas = 6;
   struct Sum {
     double wrong = 0, expected = 0, variance = 0;
@@ -90,7 +84,7 @@ bool depends_on_a_cell(const BoardCases& cases, const std::vector<std::uint32_t>
   std::vector<Sum> sums(kPatch * cases.states.size());
   for (std::size_t i = 0; i < cases.all.size(); ++i) {
     const PatchCase& c = cases.all[i];
-    const Entry& e = entries[entry[i]];
+    const EntryNoise& e = entries[entry[i]];
     if (e.wrong == 0) continue;
     for (std::size_t p = 0; p < kPatch; ++p) {
       Sum& sum = sums[p * cases.states.size() + c.cells[p]];
@@ -105,13 +99,19 @@ bool depends_on_a_cell(const BoardCases& cases, const std::vector<std::uint32_t>
 
 }  // namespace
 
-NoiseVerdict judge_misfit(const BoardCases& cases, const std::vector<std::uint32_t>& entry,
-                          const std::vector<bool>& wrong) {
-  std::vector<Entry> entries(*std::ranges::max_element(entry) + std::size_t{1});
+std::vector<EntryNoise> noise_of_entries(const BoardCases& cases, const std::vector<std::uint32_t>& entry,
+                                         const std::vector<bool>& wrong) {
+  std::vector<EntryNoise> entries(*std::ranges::max_element(entry) + std::size_t{1});
   for (std::size_t i = 0; i < entry.size(); ++i) {
     entries[entry[i]].times += cases.all[i].times;
     if (wrong[i]) entries[entry[i]].wrong += cases.all[i].times;
   }
+  return entries;
+}
+
+NoiseVerdict judge_misfit(const BoardCases& cases, const std::vector<std::uint32_t>& entry,
+                          const std::vector<bool>& wrong) {
+  const std::vector<EntryNoise> entries = noise_of_entries(cases, entry, wrong);
   const auto structured = [](const Pairs& pairs) {
     return fmt::format("about {:.0f} % of what it leaves unexplained is the same whenever a neighbourhood repeats",
                        100 * std::clamp(pairs.product / pairs.all, 0.0, 1.0));
