@@ -111,6 +111,12 @@ void refuse_extra(const Command& command, const Command* outer, const std::strin
     const std::string given = word.substr(0, word.find('='));
     if (outer && has_option(*outer, given))
       throw UsageError(given, fmt::format("it goes with \"{}\" alone, without \"{}\"", outer->name, command.name));
+    for (const Command& inner : command.commands)
+      if (has_option(inner, given))
+        throw UsageError(
+            given, fmt::format("it belongs to a {0} and goes after its name, as in \"{1} {2} {3}\"; \"{1}\" alone "
+                               "does not take it",
+                               command.what_it_takes, command.name, inner.name, given));
     const std::string nearest = nearest_word(given, names);
     throw UsageError(given,
                      nearest.empty() ? "no such option" : fmt::format("no such option; did you mean {}?", nearest));
@@ -118,11 +124,13 @@ void refuse_extra(const Command& command, const Command* outer, const std::strin
   if (command.unknown) command.unknown(word);
   std::vector<std::string> names;
   for (const Command& inner : command.commands) names.push_back(inner.name);
-  const std::string nearest = nearest_word(word, names);
   const std::string got = fmt::format("got \"{}\", expected ", word);
   if (names.empty()) throw UsageError(command.name, got + "nothing more");
+  const std::string all = fmt::format(" ({})", fmt::join(names, ", "));
+  if (!outer) names.emplace_back("help");
+  const std::string nearest = nearest_word(word, names);
   throw UsageError(outer ? command.name : "command",
-                   got + "a " + command.what_it_takes + (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+                   got + "a " + command.what_it_takes + (nearest.empty() ? all : "; did you mean " + nearest + "?"));
 }
 
 using Levels = std::map<const CLI::App*, const Command*>;
@@ -175,9 +183,26 @@ void build(CLI::App& app, const Command& command, Levels& levels, int& exit_code
   });
 }
 
-}  // namespace
+// The command that the words have come to.
+const Command& command_named(const CLI::App& app, const Levels& levels) {
+  const std::vector<CLI::App*> inner = app.get_subcommands();
+  return inner.empty() ? *levels.at(&app) : command_named(*inner.front(), levels);
+}
 
-namespace {
+// What the library says of a missing argument or value names neither what is expected nor where.
+[[noreturn]] void refuse_missing(const Command& command) {
+  for (const Argument& argument : command.arguments)
+    if (argument.required && argument.value->empty())
+      throw UsageError(command.name, fmt::format("got no {}, expected {}", argument.name, argument.help));
+  throw UsageError(command.name, "got too few words");
+}
+[[noreturn]] void refuse_value(const CLI::ArgumentMismatch& mismatch) {
+  const std::string_view said = mismatch.what();
+  const std::size_t end = said.find_first_of(": ");
+  const std::string option(said.substr(0, end));
+  if (said[end] == ':') throw UsageError(option, "got nothing after it, expected a value");
+  throw UsageError("--" + option, fmt::format("got a value, expected none: --{0} turns it on, --no-{0} off", option));
+}
 
 // "help train" is "train --help"; a command that is not there is named.
 std::vector<std::string> with_help_last(const Command& program, std::vector<std::string> words) {
@@ -204,7 +229,13 @@ int run_command_line(const Command& program, const std::string& version, int arg
     build(app, program, levels, exit_code);
     std::vector<std::string> words = with_help_last(program, {argv + std::min(argc, 1), argv + argc});
     std::ranges::reverse(words);  // as the library takes them
-    app.parse(std::move(words));
+    try {
+      app.parse(std::move(words));
+    } catch (const CLI::RequiredError&) {
+      refuse_missing(command_named(app, levels));
+    } catch (const CLI::ArgumentMismatch& mismatch) {
+      refuse_value(mismatch);
+    }
     return exit_code;
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);  // never throws; run_program looks at what became of it
