@@ -274,7 +274,7 @@ class DagNN(_Network):
         return self._core.bias_grad(_id(node))
 
     def input_gradients(self):
-        """Of the last backward with respect to the samples."""
+        """Of the last backward with respect to the samples; an Error when that was in eval mode."""
         return self._core.input_gradients()
 
     def train(self, on=True):

@@ -51,6 +51,10 @@ def test_eval_mode_adds_nothing():
     network.backward_accumulate(network.forward(x) - y)
     assert not network.has_gradients()
     assert network.train().is_training
+    network.backward_accumulate(network.forward(x) - y)
+    network.eval().backward_accumulate(network.forward(2 * x) - y)
+    with pytest.raises(espalier.Error, match="in training mode"):
+        network.input_gradients()  # those of x are not those of 2 x
 
 
 @pytest.mark.parametrize("make", [lambda n: espalier.AdamW(n, lr=0.05), lambda n: espalier.SGD(n, lr=0.05, momentum=0.9)])
