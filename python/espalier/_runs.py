@@ -310,7 +310,7 @@ def train(task, *, seeds=None, seed=None, threads=None, out=None, force=False, p
     >>> float(run.metrics["step"][-1])
     30.0
     """
-    chosen = [(name.replace("_", "-"), plain(value)) for name, value in settings.items()]
+    chosen = [(name.replace("_", "-"), plain(value, name)) for name, value in settings.items()]
     for name, value in (("seeds", seeds), ("seed", seed)):
         if value is not None:
             chosen.append((name, whole(value, name, 0, 2**63 - 1)))

@@ -66,6 +66,10 @@ def test_options_are_checked_with_the_messages_of_the_program():
         espalier.train("chekerboard", progress=False)
     with pytest.raises(ValueError):
         espalier.train("life", lr=[[1]], progress=False)
+    for mistake, said in ((dict(train_stps=3), r'"train_stps".*did you mean train_steps\?'), (dict(eval_every="many"), r"^\[eval_every\] got"),
+                          (dict(lr=np.zeros((2, 2))), r"^\[lr\] got an array of shape \[2, 2\].*np.savez")):
+        with pytest.raises(espalier.Error, match=said):
+            small(**mistake)
     with pytest.raises(espalier.Error, match="callback"):
         small(callback=3)
     with pytest.raises(espalier.Error, match="threads"):
