@@ -42,12 +42,15 @@ def bits(values, what, ndim=None):
     return _dimensions(np.ascontiguousarray(whole), what, ndim)
 
 
+_MOST_STATES = 32  # beyond are shades of grey, by their look
+
+
 def _not_bits(array):
     if array.dtype.kind == "c":
         return "got complex numbers, expected bits, 0 and 1"
     value = array[~np.isin(array, (0, 1))].flat[0]
     return f"got {value:g}, expected bits, 0 and 1; hint: " + (
-        "states become channels: np.eye(states, dtype=np.uint8)[boards] has one for each" if value > 1 and value == int(value)
+        "states become channels: np.eye(states, dtype=np.uint8)[boards] has one for each" if value in range(2, _MOST_STATES)
         else "shades become bits by a threshold, such as boards > 0.5")
 
 

@@ -191,6 +191,20 @@ def test_a_model_that_a_search_improved_is_its_circuit_and_not_its_weights(tmp_p
     assert not model.facts["refined"]
 
 
+def test_frames_have_gaps_and_columns_twice(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rows = ["a,b,kind"] + [f"{i % 7},{i % 3},{'even' if i % 2 else 'odd'}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    settings = dict(csv=tmp_path / "t.csv", target="kind", train_steps=5, progress=False)
+    frame = pandas.DataFrame({"a": pandas.array([1, pandas.NA], dtype="Int64"), "b": [0, 1]})
+    model = espalier.train("table", **settings).model
+    with pytest.raises(espalier.Error, match='a missing value in column "a", line 2'):
+        model.predict(frame)
+    assert espalier.train("table", impute=True, **settings).model.predict(frame).shape == (2,)
+    with pytest.raises(espalier.Error, match="column 'a' twice"):
+        model.predict(pandas.concat([frame, frame], axis=1))
+
+
 def test_tables_are_trained_and_asked(tmp_path):
     rows = ["a,b,kind"] + [f"{i % 7},{i % 3},{'even' if i % 2 else 'odd'}" for i in range(60)]
     (tmp_path / "t.csv").write_text("\n".join(rows))
