@@ -24,12 +24,14 @@ NumpyArray array(const NpzFile& file, const std::string& name, const std::string
   return array;
 }
 
+constexpr float kMostStates = 32;  // beyond are shades of grey, by their look
+
 std::vector<std::uint8_t> bits(const NumpyArray& array, const char* name, const std::string& path) {
   std::vector<std::uint8_t> bits;
   for (const float value : array.floats(fmt::format("\"{}\" of {}", name, path))) {
     if (value != 0 && value != 1)
       fail("boards", fmt::format("{} in \"{}\" of {}", value, name, path), "only 0 and 1",
-           value > 1 && value == std::floor(value)
+           value > 1 && value < kMostStates && value == std::floor(value)
                ? "states of a cell become channels of their own, [N, H, W, C]: numpy.eye(states)[boards] makes one for "
                  "each, of which exactly one is 1"
                : "shades become bits by a threshold, such as boards > 0.5");
