@@ -53,7 +53,8 @@ std::string metavar_of(const Field& field) {
 }
 
 // A field's Error says "[name] got ...": on the command line the name is that of the flag.
-void set_from_flag(Field field, const std::string& text, std::set<std::string>& given) {
+// `varies`: the command tries several values of a setting, which are given in another way.
+void set_from_flag(Field field, const std::string& text, std::set<std::string>& given, bool varies = false) {
   // A flag that is turned off is as good as not given: one command line serves for several commands and tasks.
   if (field.kind() != Field::Kind::kFlag || text == "true") given.insert(field.name());
   try {
@@ -61,11 +62,14 @@ void set_from_flag(Field field, const std::string& text, std::set<std::string>& 
   } catch (const Error& e) {
     const std::string what = e.what();
     const std::size_t end = what.starts_with("[") ? what.find("] ") : std::string::npos;
-    throw UsageError("--" + field.name(), end == std::string::npos ? what : what.substr(end + 2));
+    const std::string hint = varies && text.find(',') != std::string::npos
+                                 ? fmt::format("; hint: --vary \"{}={}\" tries each", field.name(), text)
+                                 : "";
+    throw UsageError("--" + field.name(), (end == std::string::npos ? what : what.substr(end + 2)) + hint);
   }
 }
 
-void add_option(CLI::App& app, const Field& field, const std::shared_ptr<std::set<std::string>>& given) {
+void add_option(CLI::App& app, const Field& field, const std::shared_ptr<std::set<std::string>>& given, bool varies) {
   if (field.kind() == Field::Kind::kFlag) {
     const auto set = [&](bool value) {
       return [field, value, given](std::int64_t) { set_from_flag(field, value ? "true" : "false", *given); };
@@ -82,7 +86,8 @@ void add_option(CLI::App& app, const Field& field, const std::shared_ptr<std::se
     return;
   }
   app.add_option_function<std::string>(
-         flags_of(field), [field, given](const std::string& text) { set_from_flag(field, text, *given); }, field.help())
+         flags_of(field),
+         [field, given, varies](const std::string& text) { set_from_flag(field, text, *given, varies); }, field.help())
       ->take_last()
       ->type_name(metavar_of(field))
       ->default_str(field.text());
@@ -158,7 +163,8 @@ void build(CLI::App& app, const Command& command, Levels& levels, int& exit_code
     CLI::Option* option = app.add_option(argument.name, *argument.value, argument.help);
     option->type_name("")->required(argument.required);
   }
-  for (const Field& field : command.options.list()) add_option(app, field, command.given);
+  const bool varies = has_option(command, "--vary");
+  for (const Field& field : command.options.list()) add_option(app, field, command.given, varies);
   for (const Command& inner : command.commands) {
     CLI::App* sub = app.add_subcommand(inner.name, inner.summary);
     std::string group = command.what_it_takes + "s";

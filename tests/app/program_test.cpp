@@ -105,6 +105,7 @@ TEST(Program, WhatIsMissingIsNamedWithWhatItMayBe) {
   refused({"prove", "x"}, {"prove: got no property, expected"});
   refused({"train", "life", "--lr"}, {"--lr: got nothing after it"});
   refused({"train", "life", "--quiet=no"}, {"--quiet: got a value", "--no-quiet"});
+  refused({"sweep", "life", "--lr", "0.1,0.2"}, {"--lr: got \"0.1,0.2\"", "--vary \"lr=0.1,0.2\""});
   refused({"hlep"}, {"did you mean help?"});
   refused({"data", "mnist"}, {"data: got \"mnist\", expected a command (simplify)"});
   refused({"run", "x", "--gif", "x.png"}, {"--gif: got a file whose name says another kind"});
