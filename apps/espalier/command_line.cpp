@@ -53,7 +53,8 @@ std::string metavar_of(const Field& field) {
 }
 
 // A field's Error says "[name] got ...": on the command line the name is that of the flag.
-void set_from_flag(Field field, const std::string& text, std::set<std::string>& given) {
+// `varies`: the command tries several values of a setting, which are given in another way.
+void set_from_flag(Field field, const std::string& text, std::set<std::string>& given, bool varies = false) {
   // A flag that is turned off is as good as not given: one command line serves for several commands and tasks.
   if (field.kind() != Field::Kind::kFlag || text == "true") given.insert(field.name());
   try {
@@ -61,11 +62,14 @@ void set_from_flag(Field field, const std::string& text, std::set<std::string>& 
   } catch (const Error& e) {
     const std::string what = e.what();
     const std::size_t end = what.starts_with("[") ? what.find("] ") : std::string::npos;
-    throw UsageError("--" + field.name(), end == std::string::npos ? what : what.substr(end + 2));
+    const std::string hint = varies && text.find(',') != std::string::npos
+                                 ? fmt::format("; hint: --vary \"{}={}\" tries each", field.name(), text)
+                                 : "";
+    throw UsageError("--" + field.name(), (end == std::string::npos ? what : what.substr(end + 2)) + hint);
   }
 }
 
-void add_option(CLI::App& app, const Field& field, const std::shared_ptr<std::set<std::string>>& given) {
+void add_option(CLI::App& app, const Field& field, const std::shared_ptr<std::set<std::string>>& given, bool varies) {
   if (field.kind() == Field::Kind::kFlag) {
     const auto set = [&](bool value) {
       return [field, value, given](std::int64_t) { set_from_flag(field, value ? "true" : "false", *given); };
@@ -82,7 +86,8 @@ void add_option(CLI::App& app, const Field& field, const std::shared_ptr<std::se
     return;
   }
   app.add_option_function<std::string>(
-         flags_of(field), [field, given](const std::string& text) { set_from_flag(field, text, *given); }, field.help())
+         flags_of(field),
+         [field, given, varies](const std::string& text) { set_from_flag(field, text, *given, varies); }, field.help())
       ->take_last()
       ->type_name(metavar_of(field))
       ->default_str(field.text());
@@ -111,6 +116,12 @@ void refuse_extra(const Command& command, const Command* outer, const std::strin
     const std::string given = word.substr(0, word.find('='));
     if (outer && has_option(*outer, given))
       throw UsageError(given, fmt::format("it goes with \"{}\" alone, without \"{}\"", outer->name, command.name));
+    for (const Command& inner : command.commands)
+      if (has_option(inner, given))
+        throw UsageError(
+            given, fmt::format("it belongs to a {0} and goes after its name, as in \"{1} {2} {3}\"; \"{1}\" alone "
+                               "does not take it",
+                               command.what_it_takes, command.name, inner.name, given));
     const std::string nearest = nearest_word(given, names);
     throw UsageError(given,
                      nearest.empty() ? "no such option" : fmt::format("no such option; did you mean {}?", nearest));
@@ -118,11 +129,13 @@ void refuse_extra(const Command& command, const Command* outer, const std::strin
   if (command.unknown) command.unknown(word);
   std::vector<std::string> names;
   for (const Command& inner : command.commands) names.push_back(inner.name);
-  const std::string nearest = nearest_word(word, names);
   const std::string got = fmt::format("got \"{}\", expected ", word);
   if (names.empty()) throw UsageError(command.name, got + "nothing more");
+  const std::string all = fmt::format(" ({})", fmt::join(names, ", "));
+  if (!outer) names.emplace_back("help");
+  const std::string nearest = nearest_word(word, names);
   throw UsageError(outer ? command.name : "command",
-                   got + "a " + command.what_it_takes + (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+                   got + "a " + command.what_it_takes + (nearest.empty() ? all : "; did you mean " + nearest + "?"));
 }
 
 using Levels = std::map<const CLI::App*, const Command*>;
@@ -150,7 +163,8 @@ void build(CLI::App& app, const Command& command, Levels& levels, int& exit_code
     CLI::Option* option = app.add_option(argument.name, *argument.value, argument.help);
     option->type_name("")->required(argument.required);
   }
-  for (const Field& field : command.options.list()) add_option(app, field, command.given);
+  const bool varies = has_option(command, "--vary");
+  for (const Field& field : command.options.list()) add_option(app, field, command.given, varies);
   for (const Command& inner : command.commands) {
     CLI::App* sub = app.add_subcommand(inner.name, inner.summary);
     std::string group = command.what_it_takes + "s";
@@ -175,9 +189,26 @@ void build(CLI::App& app, const Command& command, Levels& levels, int& exit_code
   });
 }
 
-}  // namespace
+// The command that the words have come to.
+const Command& command_named(const CLI::App& app, const Levels& levels) {
+  const std::vector<CLI::App*> inner = app.get_subcommands();
+  return inner.empty() ? *levels.at(&app) : command_named(*inner.front(), levels);
+}
 
-namespace {
+// What the library says of a missing argument or value names neither what is expected nor where.
+[[noreturn]] void refuse_missing(const Command& command) {
+  for (const Argument& argument : command.arguments)
+    if (argument.required && argument.value->empty())
+      throw UsageError(command.name, fmt::format("got no {}, expected {}", argument.name, argument.help));
+  throw UsageError(command.name, "got too few words");
+}
+[[noreturn]] void refuse_value(const CLI::ArgumentMismatch& mismatch) {
+  const std::string_view said = mismatch.what();
+  const std::size_t end = said.find_first_of(": ");
+  const std::string option(said.substr(0, end));
+  if (said[end] == ':') throw UsageError(option, "got nothing after it, expected a value");
+  throw UsageError("--" + option, fmt::format("got a value, expected none: --{0} turns it on, --no-{0} off", option));
+}
 
 // "help train" is "train --help"; a command that is not there is named.
 std::vector<std::string> with_help_last(const Command& program, std::vector<std::string> words) {
@@ -204,7 +235,13 @@ int run_command_line(const Command& program, const std::string& version, int arg
     build(app, program, levels, exit_code);
     std::vector<std::string> words = with_help_last(program, {argv + std::min(argc, 1), argv + argc});
     std::ranges::reverse(words);  // as the library takes them
-    app.parse(std::move(words));
+    try {
+      app.parse(std::move(words));
+    } catch (const CLI::RequiredError&) {
+      refuse_missing(command_named(app, levels));
+    } catch (const CLI::ArgumentMismatch& mismatch) {
+      refuse_value(mismatch);
+    }
     return exit_code;
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);  // never throws; run_program looks at what became of it

@@ -215,6 +215,10 @@ class Portion {
 void check_pictures(const RunFlags& f) {
   check_output("--gif", f.gif, {f.model, f.start});
   check_output("--png", f.png, {f.model, f.start});
+  if (f.gif.ends_with(".png") || f.png.ends_with(".gif"))
+    throw UsageError(f.gif.ends_with(".png") ? "--gif" : "--png",
+                     "got a file whose name says another kind of picture, "
+                     "expected .gif of a whole run, .png of its last board");
   if (!f.gif.empty() && f.gif == f.png) throw UsageError("--png", fmt::format("got {}, where the GIF goes", f.png));
   if (f.json && (f.gif == "-" || f.png == "-"))
     throw UsageError("--json", "got a picture on standard output, too, expected one of them");

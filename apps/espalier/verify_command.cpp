@@ -47,7 +47,7 @@ Command verify_command() {
   const auto f = std::make_shared<Options>();
   Command command{"verify", "prove that two circuits compute the same function"};
   command.arguments = {{"first", &f->first, "a trained model, its run's folder, or a netlist (JSON, BLIF, AIGER)"},
-                       {"second", &f->second, "another"}};
+                       {"second", &f->second, "another of these, to compare it with"}};
   command.options.add("seconds", f->seconds, "give up on SAT proofs after this many seconds; 0 = never", 0, 1e9);
   add_json(command.options, f->json);
   command.footer =

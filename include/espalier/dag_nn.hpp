@@ -248,7 +248,7 @@ class DagNN {
   [[deprecated("use backward_accumulate, step and zero_grad")]] void backward_and_update(
       std::span<const float> output_grad, float lr);
 
-  // Gradient of the last backward with respect to the samples, [B][inputs].
+  // Gradient of the last backward with respect to the samples, [B][inputs]; an Error when that was in evaluation mode.
   std::vector<float> input_gradients() const;
   // The samples of the last forward pass in training mode, [B][inputs].
   std::vector<float> samples() const;

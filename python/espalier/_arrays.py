@@ -25,7 +25,8 @@ def floats(values, what, ndim=None):
     array = _numbers(values, what)
     if array.dtype.kind == "c":
         raise Error(f"[{what}] got complex numbers, expected real ones")
-    array = np.ascontiguousarray(array, dtype=np.float32)
+    with np.errstate(over="ignore"):  # the message says it
+        array = np.ascontiguousarray(array, dtype=np.float32)
     if not np.isfinite(array).all():
         raise Error(f"[{what}] got a value that is NaN or infinite (or beyond float32), expected finite numbers")
     return _dimensions(array, what, ndim)
@@ -37,8 +38,20 @@ def bits(values, what, ndim=None):
     with np.errstate(invalid="ignore"):
         whole = array.astype(np.uint8) if array.dtype.kind in "biuf" else None
     if whole is None or not np.array_equal(whole, array) or (whole > 1).any():
-        raise Error(f"[{what}] got other values than 0 and 1, expected bits")
+        raise Error(f"[{what}] {_not_bits(array)}")
     return _dimensions(np.ascontiguousarray(whole), what, ndim)
+
+
+_MOST_STATES = 32  # beyond are shades of grey, by their look
+
+
+def _not_bits(array):
+    if array.dtype.kind == "c":
+        return "got complex numbers, expected bits, 0 and 1"
+    value = array[~np.isin(array, (0, 1))].flat[0]
+    return f"got {value:g}, expected bits, 0 and 1; hint: " + (
+        "states become channels: np.eye(states, dtype=np.uint8)[boards] has one for each" if value in range(2, _MOST_STATES)
+        else "shades become bits by a threshold, such as boards > 0.5")
 
 
 def indices(values, what, ndim=None, dtype=np.int64):
@@ -133,10 +146,15 @@ def text_of(value, what):
     return text
 
 
-def plain(value):
+def plain(value, what="value"):
     """NumPy scalars and arrays in options as the plain values that they stand for."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.ndarray) and value.ndim > 1:
+        raise Error(f"[{what}] got an array of shape {list(value.shape)}, expected a plain value or a path; hint: np.savez(path, "
+                    "start=..., target=...) writes boards to a file, train_on takes them as they are")
+    if hasattr(value, "columns"):
+        raise Error(f"[{what}] got a {type(value).__name__}, expected a path; hint: to_csv(path, index=False) writes the rows to one")
     if isinstance(value, np.ndarray):
         return value.tolist()
     if hasattr(value, "__fspath__"):

@@ -225,6 +225,8 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, test
     eval_every, steps = whole(eval_every, "eval_every", 1, 10**9), whole(steps, "steps", 1, 10**6)
     until_solved, fire_rate = flag(until_solved, "until_solved"), number(fire_rate, "fire_rate", 0, 1)
     if draw is None:
+        if validate is None or test is None:  # then some of these boards choose or judge
+            _pair((initial, target), "train_on", bits)
         parts = _parts(*_pair((initial, target), "train_on", floats), seed, validate is None, test is None)
         starts, targets = parts[0]
         validate = parts[1] if validate is None else validate
@@ -241,6 +243,8 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, test
         check = _pair(draw(-1, np.random.default_rng([seed, 1])), "draw", bits)
     else:
         check = _pair(validate, "validate", bits)
+    if check[1].shape[-1] > model.channels:
+        raise Error(f"[train_on] got targets of {check[1].shape[-1]} channels, expected at most {model.channels}, those of the model")
     seen = {_key(start) for start in check[0]}
     rng = np.random.default_rng(seed)
     optimizer = AdamW(model, lr=lr, clip_value=clip_value)

@@ -258,7 +258,7 @@ class DagNN(_Network):
     def backward_accumulate(self, output_grad, tape=None):
         """Adds the gradients of the forward pass of ``tape``, which must be the last one in training mode; output_grad is
         [samples, outputs]. Without a tape, two forward passes since the last backward pass are an error, as it is not
-        clear which is meant. So is a change of weights since. Does nothing in eval mode."""
+        clear which is meant, and so is a last one of another thread. So is a change of weights since. Does nothing in eval mode."""
         self._core.backward_accumulate(floats(output_grad, "output_grad", 2), _tape(tape))
 
     def has_gradients(self):
@@ -274,7 +274,7 @@ class DagNN(_Network):
         return self._core.bias_grad(_id(node))
 
     def input_gradients(self):
-        """Of the last backward with respect to the samples."""
+        """Of the last backward with respect to the samples; an Error when that was in eval mode."""
         return self._core.input_gradients()
 
     def train(self, on=True):
@@ -343,7 +343,7 @@ class MessagePassing(_Shared):
 
     def backward(self, output_grad, tape=None):
         """Back through the forward pass of ``tape``: adds the layer's gradients and returns those of the features,
-        [nodes, inputs]. Without a tape one forward pass must wait for this, no more and no fewer. Weights that have
+        [nodes, inputs]. Without a tape one forward pass, of this thread, must wait for this, no more and no fewer. Weights that have
         changed since are an error."""
         return self._core.backward(floats(output_grad, "output_grad", 2), _tape(tape))
 

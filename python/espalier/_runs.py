@@ -157,7 +157,11 @@ class TableModel:
     def _outputs(self, rows, threads, allow_unknown):
         if not (isinstance(rows, dict) or hasattr(rows, "columns")):
             raise Error(f"[predict] got {type(rows).__name__}, expected a DataFrame or a dict of columns")
-        columns = {str(name): items(rows[name], "predict") for name in rows}
+        columns = {}
+        for name in rows:
+            if str(name) in columns:
+                raise Error(f"[predict] got the column {str(name)!r} twice, expected different names")
+            columns[str(name)] = items(rows[name], "predict")
         missing = [name for name in self.columns if name not in columns]
         if missing:
             raise Error(f"[predict] got no column {missing[0]!r}, expected {', '.join(self.columns)}")
@@ -166,7 +170,9 @@ class TableModel:
             raise Error(f"[predict] got columns of lengths {sorted(lengths)}, expected one length from 1 on")
 
         def cell(value):
-            return "" if value is None or value != value else str(plain(value))
+            if value is None or str(value) == "<NA>":  # of pandas, which is neither equal nor unequal to anything
+                return ""
+            return "" if value != value else str(plain(value))
 
         table = [[cell(columns[name][r]) for name in self.columns] for r in range(lengths.pop())]
         return _core.predict_table(self._core, self.columns, table, flag(allow_unknown, "allow_unknown"),
@@ -310,7 +316,7 @@ def train(task, *, seeds=None, seed=None, threads=None, out=None, force=False, p
     >>> float(run.metrics["step"][-1])
     30.0
     """
-    chosen = [(name.replace("_", "-"), plain(value)) for name, value in settings.items()]
+    chosen = [(name.replace("_", "-"), plain(value, name)) for name, value in settings.items()]
     for name, value in (("seeds", seeds), ("seed", seed)):
         if value is not None:
             chosen.append((name, whole(value, name, 0, 2**63 - 1)))

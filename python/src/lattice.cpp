@@ -334,7 +334,9 @@ class PyAutomaton : public Guarded {
            "gates");
   }
   [[noreturn]] static void wrong_channels(std::size_t got, std::size_t expected) {
-    fail("boards", std::to_string(got) + " channels", std::to_string(expected) + ", those of the automaton");
+    fail("boards", std::to_string(got) + (got == 1 ? " channel" : " channels"),
+         std::to_string(expected) + ", those of the automaton",
+         "boards are [boards, height, width, channels]; channels that the data do not have may start as 0");
   }
   Shape checked(const InArray<float>& initial, const char* what) const {
     const Shape s = shape_of(initial, what);

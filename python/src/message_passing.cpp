@@ -27,13 +27,18 @@ std::vector<Edge> edges_of(const InArray<std::int64_t>& edges, std::size_t nodes
   return list;
 }
 
+constexpr const char* kHowToName = "give forward and backward the same Tape";
+
+void check_thread(const char* what, std::thread::id by) {
+  if (by != std::this_thread::get_id())
+    fail(what, "a forward pass of another thread, and no tape", "the tape of the one that is meant", kHowToName);
+}
+
 namespace {
 
 std::string rows_text(std::size_t rows, std::size_t columns) {
   return "[" + std::to_string(rows) + ", " + std::to_string(columns) + "]";
 }
-
-constexpr const char* kHowToName = "give forward and backward the same Tape";
 
 class PyMessagePassing : public Guarded {
  public:
@@ -75,6 +80,7 @@ class PyMessagePassing : public Guarded {
       pass->layer = self_;
       pass->round = round_;
       pass->used = false;
+      pass->by = std::this_thread::get_id();
       ++waiting_;
       last_ = pass;
       std::ranges::copy(pass->y, y.data);
@@ -106,13 +112,18 @@ class PyMessagePassing : public Guarded {
  private:
   // An Error unless it is clear which; after that none waits, and what they left stays with their tapes.
   std::shared_ptr<MessagePass> the_one_that_waits() {
-    if (last_ && waiting_ == 1 && !last_->used) return last_;
+    if (last_ && waiting_ == 1 && !last_->used) {
+      check_thread("message passing", last_->by);
+      return last_;
+    }
     const std::size_t waiting = std::exchange(waiting_, 0);
     ++round_;
     if (last_) last_->used = true;
     if (waiting == 0)
       fail("message passing", "no forward pass since the last backward pass", "a forward pass first", kHowToName);
-    fail("message passing", std::to_string(waiting) + " forward passes without a backward pass, and no tape",
+    fail("message passing",
+         waiting == 1 ? "a forward pass that waits but has been followed by another, and no tape"
+                      : std::to_string(waiting) + " forward passes without a backward pass, and no tape",
          "the tape of the one that is meant", kHowToName);
   }
 

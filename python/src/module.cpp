@@ -1,4 +1,6 @@
 // The extension module espalier._core: a thin layer over models and runs. What users see is the package around it.
+#include <algorithm>
+
 #include "common.hpp"
 #include "espalier/error.hpp"
 
@@ -70,17 +72,39 @@ FieldValue to_field(nb::handle value, const std::string& name) {
   fail(name, nb::str(value.type()).c_str(), "a number, a text, True or False, or a list");
 }
 
+namespace {
+
+void set_field(Fields& fields, const std::string& name, nb::handle given) {
+  Field& field = fields.at(name);
+  const FieldValue value = to_field(given, name);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    field.set_text(*text);
+  } else {
+    field.set(value);
+    field.named();
+  }
+}
+
+std::string as_keyword(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+}  // namespace
+
+// A field's Error says "[train-steps] got ...", or names those that there are: here they are keywords.
 void set_fields(Fields& fields, const nb::list& settings) {
   for (nb::handle item : settings) {
     const auto pair = nb::cast<nb::tuple>(item);
     const auto name = nb::cast<std::string>(pair[0]);
-    Field& field = fields.at(name);
-    const FieldValue value = to_field(pair[1], name);
-    if (const auto* text = std::get_if<std::string>(&value)) {
-      field.set_text(*text);
-    } else {
-      field.set(value);
-      field.named();
+    try {
+      set_field(fields, name, pair[1]);
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      const std::size_t end = what.find("] ");
+      if (!what.starts_with("[") || end == std::string::npos) throw;
+      if (what.starts_with("[options]")) throw Error(as_keyword(what));
+      throw Error("[" + as_keyword(name) + what.substr(end));
     }
   }
 }

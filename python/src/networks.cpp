@@ -71,6 +71,7 @@ class PyDag : public Guarded {
       settle();
       y.emplace(std::vector<std::size_t>{x.shape(0), network_.num_outputs()});
       const DagOutputs outputs = network_.forward(span_of(x), x.shape(0), pool_);
+      if (outputs.pass) forward_by_ = std::this_thread::get_id();
       std::ranges::copy(outputs, y->data);
       return outputs.pass;
     });
@@ -84,17 +85,24 @@ class PyDag : public Guarded {
         fail("backward", "gradients of shape " + shape_text(dy),
              "[samples, " + std::to_string(network_.num_outputs()) + "], a column for each output");
       check_finite(span_of(dy), "backward");
-      if (tape)
+      if (tape) {
         network_.backward_accumulate(pass, span_of(dy), pool_);
-      else
+      } else {
+        if (network_.is_training() && forward_by_ != std::thread::id()) check_thread("backward", forward_by_);
         network_.backward_accumulate(span_of(dy), pool_);
+      }
+      backward_by_ = std::this_thread::get_id();
     });
   }
   nb::object input_gradients() {
     std::size_t inputs = 1;
     const std::vector<float> g = work([&] {
       inputs = std::max(inputs, network_.num_inputs());
-      return network_.input_gradients();
+      std::vector<float> gradients = network_.input_gradients();
+      if (backward_by_ != std::thread::id() && backward_by_ != std::this_thread::get_id())
+        fail("input gradients", "a backward pass of another thread", "one of this thread",
+             "copy() gives every thread a network of its own");
+      return gradients;
     });
     return to_array<float>(g, {g.size() / inputs, inputs});
   }
@@ -103,6 +111,7 @@ class PyDag : public Guarded {
   DagNN network_;
   ThreadPool pool_;
   std::vector<std::weak_ptr<Optimizer>> followers_;
+  std::thread::id forward_by_, backward_by_;  // who did the last ones; nobody yet in a copy
 };
 
 PyDag* make_layered(const std::vector<std::size_t>& sizes, double density, const std::string& hidden,

@@ -265,6 +265,14 @@ def test_what_is_refused_is_named_in_one_line():
         with pytest.raises(espalier.Error, match=said) as caught:
             model.rollout(bad, 2)
         assert "\n" not in str(caught.value)
+    for mistake, said in ((lambda: model.rollout(2 * start, 2), r"^\[initial\] got 2, .*np.eye"),
+                          (lambda: model.rollout(start / 2, 2), r"^\[initial\] got 0.5, .*threshold"),
+                          (lambda: model.rollout(start[..., :1], 2), r"got 1 channel, expected \d, .*may start as 0"),
+                          (lambda: espalier.train_on(model, 2 * start, start, steps=1), r"^\[train_on\] got 2, "),
+                          (lambda: espalier.train_on(model, start, np.repeat(start, 9, axis=-1), steps=1),
+                           r"^\[train_on\] got targets of \d+ channels")):
+        with pytest.raises(espalier.Error, match=said):
+            mistake()
 
 
 def test_views_outlive_their_model():

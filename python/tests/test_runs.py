@@ -66,6 +66,10 @@ def test_options_are_checked_with_the_messages_of_the_program():
         espalier.train("chekerboard", progress=False)
     with pytest.raises(ValueError):
         espalier.train("life", lr=[[1]], progress=False)
+    for mistake, said in ((dict(train_stps=3), r'"train_stps".*did you mean train_steps\?'), (dict(eval_every="many"), r"^\[eval_every\] got"),
+                          (dict(lr=np.zeros((2, 2))), r"^\[lr\] got an array of shape \[2, 2\].*np.savez")):
+        with pytest.raises(espalier.Error, match=said):
+            small(**mistake)
     with pytest.raises(espalier.Error, match="callback"):
         small(callback=3)
     with pytest.raises(espalier.Error, match="threads"):
@@ -185,6 +189,20 @@ def test_a_model_that_a_search_improved_is_its_circuit_and_not_its_weights(tmp_p
     assert espalier.load(tmp_path / "again.safetensors").circuit(simplify=False) == model.circuit(simplify=False)
     next(iter(model.parameters.values()))[...] = 0  # other weights, another circuit
     assert not model.facts["refined"]
+
+
+def test_frames_have_gaps_and_columns_twice(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rows = ["a,b,kind"] + [f"{i % 7},{i % 3},{'even' if i % 2 else 'odd'}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    settings = dict(csv=tmp_path / "t.csv", target="kind", train_steps=5, progress=False)
+    frame = pandas.DataFrame({"a": pandas.array([1, pandas.NA], dtype="Int64"), "b": [0, 1]})
+    model = espalier.train("table", **settings).model
+    with pytest.raises(espalier.Error, match='a missing value in column "a", line 2'):
+        model.predict(frame)
+    assert espalier.train("table", impute=True, **settings).model.predict(frame).shape == (2,)
+    with pytest.raises(espalier.Error, match="column 'a' twice"):
+        model.predict(pandas.concat([frame, frame], axis=1))
 
 
 def test_tables_are_trained_and_asked(tmp_path):

@@ -190,8 +190,8 @@ std::uint64_t checked_header_length(std::span<const std::byte, 8> first8, std::u
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<std::uint64_t>(first8[static_cast<std::size_t>(i)]);
   if (length > kMaxHeaderBytes)
-    fail("safetensors", fmt::format("{} with a header of {} bytes", what, length), "at most 100000000",
-         "is it a safetensors file?");
+    fail("safetensors", fmt::format("{}, whose first bytes are of no such file", what), "a safetensors file",
+         "it is damaged, or of another kind");
   if (length > file_bytes - 8)
     fail("safetensors", fmt::format("{} with a header of {} bytes", what, length),
          fmt::format("at most the {} bytes that follow", file_bytes - 8), "the file is cut short, or of another kind");

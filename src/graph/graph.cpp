@@ -82,7 +82,8 @@ Graph::Graph(std::size_t nodes, std::span<const Edge> edges, Repeats repeats) {
   for (std::size_t e = 0; e < edges.size(); ++e) {
     sources_[e] = edges[given_[e]].from;
     if (repeats == Repeats::kRefuse && e > 0 && edges[given_[e]] == edges[given_[e - 1]])
-      fail("graph", fmt::format("the edge from {} to {} twice", sources_[e], edges[given_[e]].to), "every edge once");
+      fail("graph", fmt::format("the edge from {} to {} twice", sources_[e], edges[given_[e]].to), "every edge once",
+           "repeats may be kept: then a neighbour is heard as often as its edge is there");
   }
   std::iota(order.begin(), order.end(), 0u);
   out_edges_ = sort_by(

@@ -123,7 +123,8 @@ BatchSimulator::~BatchSimulator() = default;
 
 void BatchSimulator::run(BoardBatch& boards, std::uint64_t steps, const ThreadPool& pool) {
   if (boards.channels() != plan_->channels)
-    fail("simulator", fmt::format("boards of {} channels", boards.channels()), fmt::format("{}", plan_->channels));
+    fail("simulator", fmt::format("boards of {} channels", boards.channels()),
+         fmt::format("{}, those of the cell", plan_->channels));
   const BoardBatch* fire = options_.fire;
   if (fire && (fire->boards() != boards.boards() || fire->height() != boards.height() ||
                fire->width() != boards.width() || static_cast<std::uint64_t>(fire->channels()) < steps))

@@ -96,6 +96,21 @@ TEST(Program, AFlagWithAValueIsWrongUsage) {
     expect_one_line(run({"bench", flag}), 2, {"--help"});
 }
 
+TEST(Program, WhatIsMissingIsNamedWithWhatItMayBe) {
+  const auto refused = [](const Arguments& arguments, const std::vector<std::string>& words) {
+    expect_one_line(run(arguments), 2, words);
+  };
+  refused({"eval"}, {"eval: got no model, expected a trained automaton or table model"});
+  refused({"predict", "x"}, {"predict: got no csv, expected rows with the columns"});
+  refused({"prove", "x"}, {"prove: got no property, expected"});
+  refused({"train", "life", "--lr"}, {"--lr: got nothing after it"});
+  refused({"train", "life", "--quiet=no"}, {"--quiet: got a value", "--no-quiet"});
+  refused({"sweep", "life", "--lr", "0.1,0.2"}, {"--lr: got \"0.1,0.2\"", "--vary \"lr=0.1,0.2\""});
+  refused({"hlep"}, {"did you mean help?"});
+  refused({"data", "mnist"}, {"data: got \"mnist\", expected a command (simplify)"});
+  refused({"run", "x", "--gif", "x.png"}, {"--gif: got a file whose name says another kind"});
+}
+
 TEST(Program, WhatStandsBeforeACommandOrATaskIsRefusedAndNotIgnored) {
   const TempFolder folder;
   const auto refused = [&](const Arguments& arguments, const std::vector<std::string>& words) {
@@ -115,6 +130,7 @@ TEST(Program, WhatStandsBeforeACommandOrATaskIsRefusedAndNotIgnored) {
   refused({"train", "life", "--resume", "x"}, {"--resume", "with \"train\" alone"});
   refused({"sweep", "--seeds", "1", "life"}, {"--seeds", "before \"life\""});
   refused({"sweep"}, {"got no task"});
+  refused({"train", "--resume", "x", "--lr", "5"}, {"--lr: it belongs to a task", "\"train life --lr\""});
   refused({"sweep", "life", "--halving", "5"}, {"--halving", "no such option"});  // a trial is one seed
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
@@ -283,6 +299,8 @@ TEST(Info, RefusesWhatIsNoModel) {
   expect_one_line(run({"info", folder / "none"}), 1, {"none"});
   std::ofstream(folder / "text") << "hello";
   expect_one_line(run({"info", folder / "text"}), 1, {"text"});
+  std::ofstream(folder / "rows.csv") << "length,width,colour\n1,2,red\n";
+  expect_one_line(run({"info", folder / "rows.csv"}), 1, {"rows.csv\"", "expected a safetensors file"});
   std::ofstream(folder / "huge", std::ios::binary) << std::string(8, '\xff') << "{}";
   expect_one_line(run({"info", folder / "huge"}), 1, {"huge"});
   expect_one_line(run({"info", folder.path()}), 1, {folder.path()});

@@ -154,7 +154,7 @@ TEST(Safetensors, MalformedHeadersAreOneLineErrors) {
 TEST(Safetensors, AnAnnouncedLengthIsNotBelieved) {
   const TempFolder folder;
   std::vector<std::byte> bytes(8, std::byte{0xff});
-  EXPECT_THAT(message_of<Error>([&] { SafetensorsFile::parse(bytes, "x"); }), HasSubstr("at most 100000000"));
+  EXPECT_THAT(message_of<Error>([&] { SafetensorsFile::parse(bytes, "x"); }), HasSubstr("expected a safetensors file"));
   bytes = file_of("{}", "");
   bytes[2] = std::byte{5};
   EXPECT_THAT(message_of<Error>([&] { SafetensorsFile::parse(bytes, "x"); }), HasSubstr("cut short"));

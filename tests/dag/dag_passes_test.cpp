@@ -96,6 +96,17 @@ TEST(DagPasses, EvaluationLeavesTrainingAsItIs) {
   EXPECT_EQ(p.n.input_gradients().size(), 3u);
 }
 
+TEST(DagPasses, ABackwardPassInEvaluationLeavesNoGradientsOfSamples) {
+  Passes p;
+  p.n.forward(p.train, 1);
+  p.n.backward_accumulate(p.c);
+  EXPECT_EQ(p.n.input_gradients().size(), 3u);
+  p.n.train(false);
+  p.n.forward(p.validation, 1);
+  p.n.backward_accumulate(p.c);  // of the validation, whose slopes these are not
+  EXPECT_THROW(p.n.input_gradients(), Error);
+}
+
 TEST(DagPasses, AnEvaluationIsNothingToGoBackThrough) {
   Passes p;
   p.n.train(false);

@@ -33,6 +33,7 @@ TEST(TableCsv, QuotesLinesAndMistakes) {
   EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n\"1,2\n", "t"); }), "line 2"));
   EXPECT_TRUE(has(error_of([] { parse_csv("a,b\n\"1\"x,2\n", "t"); }), "closing quote"));
   EXPECT_TRUE(has(error_of([] { parse_csv("a,a\n", "t"); }), "\"a\""));
+  EXPECT_TRUE(has(error_of([] { parse_csv("PK\x03\x04\x14", "t.xlsx"); }), "zip archive"));
   EXPECT_THROW(parse_csv("", "t"), Error);
   EXPECT_TRUE(has(error_of([&] { t.column("zzz"); }), "name"));
 }

@@ -280,7 +280,15 @@ TEST(BoardsTask, RefusesWhatAreNoPairs) {
   EXPECT_THAT(refused("boards", {}), HasSubstr("no data"));
   EXPECT_THAT(refused("boards", {{"data", folder / "none.npz"}}), HasSubstr("none.npz"));
   EXPECT_THAT(with({{"start", good}}), HasSubstr("target"));
-  EXPECT_THAT(with({{"start", good}, {"target", numpy_array({4, 3, 3}, twos)}}), HasSubstr("2 in \"target\""));
+  EXPECT_THAT(with({{"start", good}, {"target", numpy_array({4, 3, 3}, twos)}}),
+              AllOf(HasSubstr("2 in \"target\""), HasSubstr("numpy.eye")));
+  const std::vector<std::int64_t> many(36, 309);
+  const std::vector<float> halves(36, 0.5f);
+  EXPECT_THAT(with({{"start", good}, {"target", numpy_array({4, 3, 3}, many)}}),
+              AllOf(HasSubstr("309 in \"target\""), HasSubstr("only 0 and 1"), HasSubstr("threshold")));
+  EXPECT_THAT(with({{"start", numpy_array({4, 3, 3}, halves)}, {"target", good}}),
+              AllOf(HasSubstr("0.5 in \"start\""), HasSubstr("only 0 and 1"), HasSubstr("threshold")));
+  EXPECT_THAT(with({{"start", numpy_array({6, 6}, ones)}, {"target", good}}), HasSubstr("boards[None]"));
   EXPECT_THAT(with({{"start", good}, {"target", numpy_array({3, 3, 3}, few)}}),
               HasSubstr("4 starts of 3 x 3 and 3 targets"));
   EXPECT_THAT(with({{"start", numpy_array({36}, ones)}, {"target", good}}), HasSubstr("1 dimension "));

@@ -163,6 +163,23 @@ TEST(Verdicts, NoisyBoardsAreExplainedAndNotSolved) {
   EXPECT_FALSE(report.solved);
   EXPECT_TRUE(report.verdict.explained) << report.verdict.text;
   EXPECT_THAT(report.verdict.text, HasSubstr("up to the noise that was estimated"));
+  EXPECT_THAT(report.verdict.hint, HasSubstr("one step apart")) << "the boundary is the right one";
+}
+
+TEST(Verdicts, ABoundaryThatDoesNotFitTheBoardsIsNamed) {
+  const TempFolder folder;
+  const auto shift = [](int, int y, int x, auto alive) { return alive(y, x) != alive(y - 1, x); };
+  const std::string torus = saved(folder, "torus.npz", pairs_of(200, 4, shift));
+  EXPECT_THAT(trained(boards_config(torus, {{"boundary", "zero"}, {"refine", "0"}})).verdict.hint,
+              HasSubstr("\"boundary\" = \"periodic\""));
+  BoardPairs edged = pairs_of(200, 4, shift);
+  for (int n = 0; n < edged.count; ++n)
+    for (int x = 0; x < kSide; ++x) {  // above the first row nothing lives
+      const std::size_t at = static_cast<std::size_t>(n) * kSide * kSide + static_cast<std::size_t>(x);
+      edged.target[at] = edged.start[at];
+    }
+  EXPECT_THAT(trained(boards_config(saved(folder, "edged.npz", edged), {{"refine", "0"}})).verdict.hint,
+              HasSubstr("\"boundary\" = \"zero\""));
 }
 
 TEST(Verdicts, TheSameStartNeverLiesInTwoParts) {

@@ -179,7 +179,9 @@ void DagNN::accumulate(const ForwardPass* pass, std::span<const float> output_gr
   };
   if (!training_) {
     if (!s.ran_evaluation && !s.last.get()) fail(kOp, "no forward pass since the last change", "a forward pass first");
-    return check_size(s.ran_evaluation ? s.evaluated.size : b.size);
+    check_size(s.ran_evaluation ? s.evaluated.size : b.size);
+    s.ran_backward = false;  // input_gradients() would be those of another pass
+    return;
   }
   if (pass)
     s.last.check(kOp, *pass);
@@ -271,7 +273,9 @@ std::vector<float> DagNN::input_rows(std::span<const float> blocks, const char* 
 double DagNN::reduction_seconds() const { return state_->reduction_seconds; }
 
 std::vector<float> DagNN::input_gradients() const {
-  if (!state_->ran_backward) fail("input gradients", "no backward pass", "backward_accumulate first");
+  if (!state_->ran_backward)
+    fail("input gradients", "no backward pass", "backward_accumulate first",
+         "in training mode: in evaluation mode it does nothing");
   return input_rows(state_->deltas, "input gradients");
 }
 

@@ -102,6 +102,9 @@ char separator_of(std::string_view text) {
 
 CsvTable parse_csv(std::string_view text, const std::string& what) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte-order mark
+  if (text.starts_with("PK\x03\x04"))                           // .xlsx, .ods, .npz
+    fail("csv", fmt::format("{}, a zip archive", what), "text",
+         "a spreadsheet can be saved as CSV, an array by numpy.savetxt");
   // Names and words go into configurations, model files and JSON, which are UTF-8.
   if (const std::size_t bad = find_invalid_utf8(text); bad != std::string_view::npos)
     fail("csv",
@@ -242,7 +245,9 @@ void encode(const TableColumn& column, const std::string& cell, std::size_t line
   const bool missing = is_missing(cell);
   if (column.numeric) {
     const std::optional<double> x = missing ? std::optional(column.mean) : number_in(cell);
-    if (!x) fail("table", fmt::format("\"{}\" in column \"{}\", line {}", cell, column.name, line), "a number");
+    if (!x)
+      fail("table", fmt::format("\"{}\" in column \"{}\", line {}", cell, column.name, line),
+           has_decimal_comma(cell) ? "a number with a decimal point" : "a number");
     const double scaled = (*x - column.mean) / column.deviation;
     if (!(std::fabs(scaled) <= kFarthest))
       fail("table", fmt::format("{} in column \"{}\", line {}", cell, column.name, line),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/npz.hpp"
 #include "base/text.hpp"
@@ -18,17 +19,24 @@ NumpyArray array(const NpzFile& file, const std::string& name, const std::string
   if ((array.shape.size() != 3 && array.shape.size() != 4) ||
       !std::ranges::all_of(array.shape, [](std::size_t n) { return n > 0 && n <= kMax; }))
     fail("boards", fmt::format("\"{}\" of {} in {}", name, counted(array.shape.size(), "dimension"), path),
-         "[N, H, W] or [N, H, W, C], none of them 0");
+         "[N, H, W] or [N, H, W, C], none of them 0",
+         "N is the number of boards: of a single one numpy gives boards[None]");
   return array;
 }
 
+constexpr float kMostStates = 32;  // beyond are shades of grey, by their look
+
 std::vector<std::uint8_t> bits(const NumpyArray& array, const char* name, const std::string& path) {
-  std::vector<std::uint8_t> bits = array.octets(fmt::format("{} of {}", name, path));
-  for (const std::uint8_t bit : bits)
-    if (bit > 1)
-      fail("boards", fmt::format("{} in \"{}\" of {}", bit, name, path), "only 0 and 1",
-           "states of a cell become channels of their own, [N, H, W, C]: numpy.eye(states)[boards] makes one for each, "
-           "of which exactly one is 1");
+  std::vector<std::uint8_t> bits;
+  for (const float value : array.floats(fmt::format("\"{}\" of {}", name, path))) {
+    if (value != 0 && value != 1)
+      fail("boards", fmt::format("{} in \"{}\" of {}", value, name, path), "only 0 and 1",
+           value > 1 && value < kMostStates && value == std::floor(value)
+               ? "states of a cell become channels of their own, [N, H, W, C]: numpy.eye(states)[boards] makes one for "
+                 "each, of which exactly one is 1"
+               : "shades become bits by a threshold, such as boards > 0.5");
+    bits.push_back(value != 0);
+  }
   return bits;
 }
 

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/text.hpp"
+#include "models/lattice/board_cases.hpp"
 #include "models/lattice/board_pairs.hpp"
 #include "models/lattice/identify.hpp"
 #include "models/lattice/lattice_goal.hpp"
@@ -101,6 +102,17 @@ bool within_noise(double wrong, double bits, double rate) {
   return wrong <= bits * rate + kSigmas * std::sqrt(bits * rate * (1 - rate)) + 1;
 }
 
+IdentifyData data_of(const BoardPairs& pairs, bool periodic) {
+  return {pairs.count,           pairs.height, pairs.width,  pairs.start_channels,
+          pairs.target_channels, pairs.start,  pairs.target, periodic};
+}
+
+// Do boards that contradict each other so often do it less than half as often with the other boundary?
+bool fits_other_boundary(const BoardPairs& pairs, bool periodic, std::optional<double> contradiction) {
+  const std::optional<BoardCases> other = read_cases(data_of(pairs, !periodic));
+  return contradiction && other && other->contradiction && *other->contradiction < *contradiction / 2;
+}
+
 // Given boards one step apart: what can be said of them decides what can be said of a model.
 void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoards& boards, bool exact,
                  const ThreadPool& pool) {
@@ -116,6 +128,10 @@ void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoard
         100 * found->ceiling);
     verdict.hint =
         "the boards contradict each other: check that they are one step apart, and what else a cell depends on";
+    if (fits_other_boundary(known, model.periodic(), found->contradiction))
+      verdict.hint = fmt::format(
+          "with the option \"boundary\" = \"{}\" the boards contradict each other far less: nothing else may be wrong",
+          model.periodic() ? "zero" : "periodic");
   }
   if (!boards.why_not.empty()) {
     verdict.text += fmt::format("; {}", boards.why_not);
@@ -168,9 +184,7 @@ void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoard
 }  // namespace
 
 Identification identify_pairs(const BoardPairs& pairs, int channels, bool periodic, const ThreadPool& pool) {
-  return identify({pairs.count, pairs.height, pairs.width, pairs.start_channels, pairs.target_channels, pairs.start,
-                   pairs.target, periodic},
-                  channels, pool);
+  return identify(data_of(pairs, periodic), channels, pool);
 }
 
 Verdict judge_model(const LatticeModel& model, std::uint64_t draw, bool trials, const ThreadPool& pool) {

@@ -32,7 +32,7 @@ MessagePassingLayer::MessagePassingLayer(Parameters& p, const std::string& name,
     fail("message passing", fmt::format("{} -> {} features", o.in, o.out), "1 to 65536");
   if (o.relations == 0 || o.relations > kMaxRelations)
     fail("message passing", fmt::format("{} relations", o.relations), "1 to 1024");
-  if (o.activation == Activation::kSigmoid) fail("message passing", "sigmoid", "linear, relu, leaky relu or tanh");
+  if (o.activation == Activation::kSigmoid) fail("message passing", "sigmoid", "linear, relu, leaky-relu or tanh");
   (void)name_of(o.activation);  // an Error when there is no such activation
   if (o.aggregation != Aggregation::kMean && o.aggregation != Aggregation::kSum && o.aggregation != Aggregation::kMax)
     fail("message passing", fmt::format("aggregation {}", static_cast<int>(o.aggregation)), "mean, sum or max");

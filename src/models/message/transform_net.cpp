@@ -309,11 +309,12 @@ double GraphTransformNet::softmax(std::span<const std::uint32_t> edits, double s
   const std::size_t n = num_edits_;
   if (!std::isfinite(scale)) fail("transform loss", fmt::format("a scale of {}", scale), "a finite number");
   if (edits.size() * n != s.logits.size())
-    fail("transform loss", fmt::format("{} edits", edits.size()), fmt::format("{}", s.logits.size() / n));
+    fail("transform loss", fmt::format("{} edits", edits.size()),
+         fmt::format("{}, one for each node", s.logits.size() / n));
   double loss = 0;
   for (std::size_t v = 0; v < edits.size(); ++v) {
     float* row = &s.logits[v * n];
-    if (edits[v] >= n) fail("transform loss", fmt::format("edit {}", edits[v]), fmt::format("below {}", n));
+    if (edits[v] >= n) fail("transform loss", fmt::format("edit {}", edits[v]), fmt::format("0 to {}", n - 1));
     const float most = *std::max_element(row, row + n), right = row[edits[v]];
     float sum = 0;
     for (std::size_t e = 0; e < n; ++e) {
