@@ -78,6 +78,32 @@ TEST_F(Moved, RemovedItIsSavedBesideAsFarAsItCan) {
   EXPECT_EQ(TrainingRun::resume(beside).train(pool).best().steps, 40u);
 }
 
+// As rm -r does it: file by file, while the run goes on.
+TEST_F(Moved, RemovedLittleByLittleItIsSavedBesideToo) {
+  ThreadPool pool(1);
+  const std::string message = message_of<Error>([&] {
+    TrainingRun run = TrainingRun::create(config_, {.folder = temp_ / "run", .checkpoint_every = 30});
+    run.listen([&](const RunEvent& event) {
+      if (event.kind != RunEvent::Kind::kEvaluated) return;
+      if (event.state->step == 10) fs::remove(temp_ / "run/lock");
+      if (event.state->step == 20) fs::remove_all(temp_ / "run");
+    });
+    run.train(pool);
+  });
+  const std::string beside = temp_ / ("run-saved-" + std::to_string(getpid()));
+  EXPECT_THAT(message, HasSubstr(beside));
+  EXPECT_EQ(TrainingRun::resume(beside).train(pool).best().steps, 40u);
+}
+
+TEST_F(Moved, ARemovalThatWasBegunLeavesARunThatGoesOn) {
+  const std::string message = trained([&] {
+    fs::remove(temp_ / "run/lock");
+    fs::remove(temp_ / "run/config.json");
+  });
+  EXPECT_THAT(message, HasSubstr("it can be resumed where it is saved"));
+  expect_goes_on(temp_ / "run");
+}
+
 TEST_F(Moved, ItsLockDeletedItIsStoppedAndWhole) {
   std::string second;
   const std::string message = trained([&] {
