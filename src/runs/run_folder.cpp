@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 
 #include "base/file_lock.hpp"
 #include "base/files.hpp"
@@ -18,6 +20,8 @@ namespace {
 
 constexpr const char* kDoing = "training in";
 constexpr std::size_t kShownFiles = 5;
+constexpr std::chrono::milliseconds kPause(20);  // while somebody deletes the folder's files
+constexpr int kPauses = 50;
 
 std::string config_in(const Folder& folder) {
   InputFile file = folder.open(kConfig);
@@ -79,6 +83,14 @@ struct RunFolder::Held {
       trouble = fmt::format("{}, which was moved to {} while it was trained in", path, folder->whereabouts());
   }
 
+  // Whether somebody is deleting its files; waits until they are through, or seem to be.
+  bool is_being_removed() const {
+    const auto begun = [&] { return folder->is_removed() || !lock->still_there() || !folder->has(kConfig); };
+    std::this_thread::sleep_for(kPause);
+    for (int i = 0; i < kPauses && begun() && !folder->is_removed(); ++i) std::this_thread::sleep_for(kPause);
+    return begun();
+  }
+
   void save_beside(const char* what) {
     const std::string beside = fmt::format("{}-saved-{}", path, ::getpid());
     make_folder(beside);
@@ -113,15 +125,11 @@ const Folder& RunFolder::place() const {
 }
 
 void RunFolder::put(const std::function<void(const Folder& to)>& write) const {
-  bool beside = false;
   try {
-    const Folder& to = place();
-    beside = held_->saved_beside;
-    write(to);
-  } catch (const Error&) {  // because it was removed since place() looked?
-    const Folder& to = place();
-    if (beside == held_->saved_beside) throw;
-    write(to);
+    write(place());
+  } catch (const Error&) {
+    if (!held_->is_being_removed()) throw;
+    write(place());
   }
 }
 
@@ -240,7 +248,7 @@ bool RunFolder::has(const std::string& name) const { return folder().has(name) &
 void RunFolder::write_checkpoint(std::span<const std::byte> checkpoint) const {
   // The new one is whole, on disk and read back before the old ones move up: a kill in a long write leaves two
   // generations, one between the two moves the previous and the next, which finish_moving() takes then.
-  put([&](const Folder& to) {
+  const auto write = [&](const Folder& to) {
     to.write(kNext, checkpoint);
     if (!std::ranges::equal(to.read(kNext), checkpoint))
       fail("write file", fmt::format("\"{}\", which does not read as it was written", file(kNext)), "the same bytes",
@@ -249,7 +257,12 @@ void RunFolder::write_checkpoint(std::span<const std::byte> checkpoint) const {
     to.move(kNext, to, kCheckpoint);
     // Nothing can be resumed without it. A removal that got no further may have taken it.
     if (!to.has(kConfig)) to.write(kConfig, std::string_view(config_));
-  });
+  };
+  put(write);
+  held_->look();
+  // A lock that is gone may be the first file of many.
+  const bool stays = held_->trouble.empty() || held_->saved_beside || !held_->is_being_removed();
+  if (!stays && (!folder().has(kCheckpoint) || !folder().has(kConfig))) put(write);
   check_place();
 }
 

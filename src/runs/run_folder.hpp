@@ -76,7 +76,7 @@ class RunFolder {
   RunFolder(std::string path, std::shared_ptr<Held> held);
   const Folder& folder() const;  // to read from
   const Folder& place() const;   // to write to: where the run is, or is saved
-  // Writes there, and once more if it turns out that the folder was removed on the way.
+  // Writes there, and once more if the folder's files were being deleted meanwhile.
   void put(const std::function<void(const Folder& to)>& write) const;
 
   std::string path_, config_, remark_;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "base/file_lock.hpp"
 #include "base/files.hpp"
@@ -92,6 +94,22 @@ TEST_F(Moved, RemovedLittleByLittleItIsSavedBesideToo) {
   });
   const std::string beside = temp_ / ("run-saved-" + std::to_string(getpid()));
   EXPECT_THAT(message, HasSubstr(beside));
+  EXPECT_EQ(TrainingRun::resume(beside).train(pool).best().steps, 40u);
+}
+
+TEST_F(Moved, RemovedWhileItStopsItIsSavedBesideToo) {
+  std::thread slow;
+  const std::string message = trained([&] {
+    fs::remove(temp_ / "run/lock");
+    slow = std::thread([this] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the next checkpoint is written at once
+      fs::remove_all(temp_ / "run");
+    });
+  });
+  slow.join();
+  const std::string beside = temp_ / ("run-saved-" + std::to_string(getpid()));
+  EXPECT_THAT(message, HasSubstr(beside));
+  ThreadPool pool(1);
   EXPECT_EQ(TrainingRun::resume(beside).train(pool).best().steps, 40u);
 }
 
