@@ -27,7 +27,7 @@ int rewrite_expression(const RewriteFlags& f) {
     if (f.check) j.update({{"expected", expected}, {"exact", right}});
     print_json(j);
   } else if (f.dot) {
-    fmt::print("{}", dot);
+    write_output("", dot);
   } else {
     for (std::size_t i = 0; i < passes.size(); ++i)
       print("{:>4}  {}\n", i, passes[i].empty() ? "(nothing left)" : passes[i]);

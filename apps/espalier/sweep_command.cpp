@@ -8,6 +8,7 @@
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "runs/outputs.hpp"
 #include "runs/sweep.hpp"
 
 namespace espalier::app {
@@ -70,9 +71,17 @@ bool print_failures(const std::vector<SweepRow>& rows) {
   return failed;
 }
 
+// A folder in which others keep their runs may look like that of a sweep, and have such files of its own.
+void check_results(const std::string& folder) {
+  const std::string results = folder + "/results.csv";
+  check_unnamed_output("sweep", results, "seed,solved,");
+  if (!file_exists(results)) check_unnamed_output("sweep", folder + "/shares.svg");
+}
+
 int run(Flags& f, const Task& task, const std::set<std::string>& given) {
   const std::string folder = f.out.empty() ? fmt::format("runs/sweep-{}", task.name) : f.out;
   Sweep sweep(task.name, fixed_settings(f.config, given), parse_axes(f.vary), f.seed, f.seeds);
+  check_results(folder);
   const ThreadPool pool(f.threads);
   Progress bar(f.quiet, sweep.trials());
   const OnInterrupt on_interrupt([&sweep] { sweep.stop(); });

@@ -21,7 +21,8 @@ using Json = nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "tensors are stored as they lie in memory");
 
-constexpr const char *kSeal = "seal", *kOldSeal = "tensors_hash";
+constexpr const char *kSeal = "seal", *kOldSeal = "tensors_hash", *kUnsealed = "none";
+constexpr const char* kOurs = "espalier ";  // how a format of ours begins
 constexpr struct {
   DType type;
   std::string_view name;
@@ -381,12 +382,15 @@ std::string seal_without(const SafetensorsFile& file, const std::string& key) {
   return Hasher().add(bytes.data(), bytes.size()).hex();
 }
 
-// A file with a seal matches it. One without is taken as it is, unless the seal is there under a name that is damaged:
-// nobody who changes a file on purpose leaves that behind.
+// A file with a seal matches it. One of ours without is refused: whoever changes it on purpose says so by the seal
+// "none". One of others has none, unless it is there under a name that is damaged.
 bool matches_its_seal(const SafetensorsFile& file) {
   const auto seal = file.metadata.find(kSeal), old = file.metadata.find(kOldSeal), none = file.metadata.end();
+  if (seal != none && seal->second == kUnsealed) return true;
   if (seal != none || old != none)
     return (seal == none || file.is_sealed()) && (old == none || old->second == file.tensors_hash());
+  const auto format = file.metadata.find("format");
+  if (format != none && format->second.starts_with(kOurs)) return false;
   const std::string tensors = file.tensors_hash();
   return std::ranges::none_of(file.metadata, [&](const auto& entry) {
     return entry.second.size() == tensors.size() &&
@@ -411,8 +415,8 @@ SafetensorsFile read_from(const std::function<void(std::span<std::byte>)>& read,
     read(tensor.bytes);
   }
   if (!matches_its_seal(file))
-    fail("read model", fmt::format("{}, which does not match its own seal", what), "the file as it was written",
-         "it was changed or damaged");
+    fail("read model", fmt::format("{}, which does not match its own seal, or has lost it", what),
+         "the file as it was written", "it was changed or damaged");
   return file;
 }
 

@@ -70,13 +70,24 @@ std::optional<std::uint64_t> step_of(const std::string& line, std::size_t column
 
 std::size_t columns_of(const std::string& line) { return 1 + static_cast<std::size_t>(std::ranges::count(line, ',')); }
 
+// A header for rows whose own is damaged: the names that every run has, and numbers for those that it adds.
+std::string header_for(std::size_t columns) {
+  std::string header(kColumns);
+  while (columns_of(header) < columns) header += fmt::format(",column-{}", columns_of(header) + 1);
+  return header;
+}
+
 // Keeps the rows up to `step`, in ascending order, under a header that fits them, and tells of it.
 MetricsSeal mend(const Folder& folder, std::uint64_t step, std::string& told) {
   std::string header(kColumns), kept;
   MetricsSeal seal;
   std::uint64_t last = 0;
+  bool found = false;
   read_lines(folder, [&](const std::string& line, std::uint64_t, bool) {
-    if (line.starts_with("step,seconds,") && kept.empty()) header = line;
+    if (kept.empty() && line.starts_with("step,seconds,"))
+      header = line, found = true;
+    else if (!found && step_of(line, columns_of(line)))
+      header = header_for(columns_of(line)), found = true;
     const auto own = step_of(line, columns_of(header));
     if (!own || *own > step || *own < last) return true;
     if (kept.empty()) seal.add(header);

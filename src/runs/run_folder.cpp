@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 
 #include "base/file_lock.hpp"
 #include "base/files.hpp"
@@ -18,6 +20,8 @@ namespace {
 
 constexpr const char* kDoing = "training in";
 constexpr std::size_t kShownFiles = 5;
+constexpr std::chrono::milliseconds kPause(20);  // while somebody deletes the folder's files
+constexpr int kPauses = 50;
 
 std::string config_in(const Folder& folder) {
   InputFile file = folder.open(kConfig);
@@ -62,18 +66,29 @@ struct RunFolder::Held {
   }
 
   // Before every write. Where nobody else can be in the folder, it takes what is written, and all of the run is there;
-  // otherwise the run goes on in a new one beside it.
+  // otherwise the run goes on in a new one beside it. What had only lost its lock may yet be removed: rm -r takes its
+  // time.
   void look() {
     const std::lock_guard alone(mutex);
-    if (!trouble.empty()) return;
+    if (saved_beside) return;
     if (folder->is_removed())
       save_beside("was removed");
     else if (!lock->still_there() && folder->has(kLock))
       save_beside("was taken over by another process, after its lock had been deleted,");
+    else if (!trouble.empty())
+      return;
     else if (!lock->still_there())
       trouble = fmt::format("{}, whose lock was deleted while it was trained in", path);
     else if (!folder->is_at(path))
       trouble = fmt::format("{}, which was moved to {} while it was trained in", path, folder->whereabouts());
+  }
+
+  // Whether somebody is deleting its files; waits until they are through, or seem to be.
+  bool is_being_removed() const {
+    const auto begun = [&] { return folder->is_removed() || !lock->still_there() || !folder->has(kConfig); };
+    std::this_thread::sleep_for(kPause);
+    for (int i = 0; i < kPauses && begun() && !folder->is_removed(); ++i) std::this_thread::sleep_for(kPause);
+    return begun();
   }
 
   void save_beside(const char* what) {
@@ -83,6 +98,7 @@ struct RunFolder::Held {
     next->write(kConfig, std::string_view(config));
     if (folder->is_file(kMetrics)) next->write(kMetrics, folder->read(kMetrics));
     trouble = fmt::format("{}, which {} while it was trained in; the run is saved in {}", path, what, beside);
+    saved_beside = true;
     gives_back = false;  // nothing of what is there now is ours
     lock.reset();
     folder = std::move(next);
@@ -93,7 +109,8 @@ struct RunFolder::Held {
   std::string path, config, trouble;
   std::unique_ptr<Folder> folder;
   std::unique_ptr<FileLock> lock;
-  bool gives_back = false;  // the run that this one replaces
+  bool gives_back = false;    // the run that this one replaces
+  bool saved_beside = false;  // the folder is another now
 };
 
 RunFolder::RunFolder(std::string path, std::string config) : path_(std::move(path)), config_(std::move(config)) {}
@@ -105,6 +122,15 @@ const Folder& RunFolder::folder() const { return *held_->folder; }
 const Folder& RunFolder::place() const {
   held_->look();
   return *held_->folder;
+}
+
+void RunFolder::put(const std::function<void(const Folder& to)>& write) const {
+  try {
+    write(place());
+  } catch (const Error&) {
+    if (!held_->is_being_removed()) throw;
+    write(place());
+  }
 }
 
 bool RunFolder::owns(const std::string& path) {
@@ -181,7 +207,7 @@ RunFolder RunFolder::open(const std::string& path) {
 
 void RunFolder::replace_config(const std::string& config) {
   held_->config = config_ = config;
-  place().write(kConfig, std::string_view(config));
+  put([&](const Folder& to) { to.write(kConfig, std::string_view(config)); });
 }
 
 void RunFolder::drop_replaced() const {
@@ -203,7 +229,9 @@ SafetensorsFile RunFolder::read(const std::string& path) const {
   return read_safetensors(folder().whereabouts() + "/" + std::filesystem::path(path).filename().string());
 }
 
-void RunFolder::append_metrics(const TrainState& state) const { espalier::append_metrics(place(), state); }
+void RunFolder::append_metrics(const TrainState& state) const {
+  put([&](const Folder& to) { espalier::append_metrics(to, state); });
+}
 
 MetricsCheck RunFolder::trim_metrics(std::uint64_t step, const std::optional<MetricsSeal>& expected) const {
   return espalier::trim_metrics(place(), step, expected);
@@ -211,20 +239,30 @@ MetricsCheck RunFolder::trim_metrics(std::uint64_t step, const std::optional<Met
 
 std::string RunFolder::metrics() const { return thinned_metrics(folder()); }
 
-void RunFolder::write(const std::string& name, std::span<const std::byte> bytes) const { place().write(name, bytes); }
+void RunFolder::write(const std::string& name, std::span<const std::byte> bytes) const {
+  put([&](const Folder& to) { to.write(name, bytes); });
+}
 
 bool RunFolder::has(const std::string& name) const { return folder().has(name) && folder().open(name).size() > 0; }
 
 void RunFolder::write_checkpoint(std::span<const std::byte> checkpoint) const {
   // The new one is whole, on disk and read back before the old ones move up: a kill in a long write leaves two
   // generations, one between the two moves the previous and the next, which finish_moving() takes then.
-  const Folder& to = place();
-  to.write(kNext, checkpoint);
-  if (!std::ranges::equal(to.read(kNext), checkpoint))
-    fail("write file", fmt::format("\"{}\", which does not read as it was written", file(kNext)), "the same bytes",
-         "check the disk before trusting its files");
-  if (to.has(kCheckpoint)) to.move(kCheckpoint, to, kPrevious);
-  to.move(kNext, to, kCheckpoint);
+  const auto write = [&](const Folder& to) {
+    to.write(kNext, checkpoint);
+    if (!std::ranges::equal(to.read(kNext), checkpoint))
+      fail("write file", fmt::format("\"{}\", which does not read as it was written", file(kNext)), "the same bytes",
+           "check the disk before trusting its files");
+    if (to.has(kCheckpoint)) to.move(kCheckpoint, to, kPrevious);
+    to.move(kNext, to, kCheckpoint);
+    // Nothing can be resumed without it. A removal that got no further may have taken it.
+    if (!to.has(kConfig)) to.write(kConfig, std::string_view(config_));
+  };
+  put(write);
+  held_->look();
+  // A lock that is gone may be the first file of many.
+  const bool stays = held_->trouble.empty() || held_->saved_beside || !held_->is_being_removed();
+  if (!stays && (!folder().has(kCheckpoint) || !folder().has(kConfig))) put(write);
   check_place();
 }
 

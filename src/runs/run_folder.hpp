@@ -4,6 +4,7 @@
 // becomes of its name, and a run whose folder was moved, removed or taken over is saved and then stopped.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,6 +76,8 @@ class RunFolder {
   RunFolder(std::string path, std::shared_ptr<Held> held);
   const Folder& folder() const;  // to read from
   const Folder& place() const;   // to write to: where the run is, or is saved
+  // Writes there, and once more if the folder's files were being deleted meanwhile.
+  void put(const std::function<void(const Folder& to)>& write) const;
 
   std::string path_, config_, remark_;
   std::shared_ptr<Held> held_;

@@ -94,6 +94,25 @@ TEST_F(Outputs, WhatIsWrittenBesideAFileReplacesOnlyItsLike) {
   EXPECT_EQ(text_of(folder / "m-refined.safetensors"), "mine");
 }
 
+TEST_F(Outputs, ASweepReplacesNoResultsButItsOwn) {
+  const TempFolder folder;
+  const std::string results = folder / "results.csv", shares = folder / "shares.svg";
+  const Arguments sweep{"sweep",   "checkerboard-small", "--seeds", "1",     "--train-steps", "2",
+                        "--quiet", "--threads",          "1",       "--out", folder.path()};
+  std::filesystem::create_directories(folder / "mine/seed-1");  // several seeds of somebody, like trials of a sweep
+  std::filesystem::copy_file(model() + "/config.json", folder / "mine/seed-1/config.json");
+  std::ofstream(shares) << "<svg>mine</svg>";
+  expect_one_line(run(sweep), 1, {"shares.svg", "already"});
+  std::ofstream(results) << "name,solved\n";
+  expect_one_line(run(sweep), 1, {"results.csv", "already"});
+  EXPECT_EQ(text_of(results), "name,solved\n");
+  EXPECT_EQ(text_of(shares), "<svg>mine</svg>");
+  std::filesystem::remove(results);
+  std::filesystem::remove(shares);
+  EXPECT_EQ(run(sweep).exit_code, 0);
+  EXPECT_EQ(run(sweep).exit_code, 0) << "again, over its own";
+}
+
 TEST_F(Outputs, AnExportIsInTheFormatOfItsEnding) {
   const TempFolder folder;
   const Ended verilog = run({"export", circuit(), "-o", folder / "m.v"});

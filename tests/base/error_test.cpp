@@ -31,6 +31,15 @@ TEST(Error, NamesOutOfFilesCannotBreakTheLineOrTheTerminal) {
             "[op] got a\\nb\\x1b[2J\\x09, expected é 日本");
 }
 
+TEST(Text, CharactersWithoutAWidthAreShown) {
+  for (const char* hidden : {"\u00ad", "\u034f", "\u115f", "\u17b4", "\u180e", "\u200b", "\u202e", "\u2066", "\u3164",
+                             "\ufe0f", "\ufeff", "\uffa0", "\U0001d173", "\U000e0041", "\U000e0100"}) {
+    EXPECT_EQ(printable(hidden).substr(0, 2), "\\u") << printable(hidden);
+    EXPECT_EQ(printable(hidden).find(hidden), std::string::npos);
+  }
+  for (const char* seen : {"é", "日本", "\u0301", "\u00a0", "😀"}) EXPECT_EQ(printable(seen), seen);
+}
+
 TEST(Error, LongTextsAreCutBetweenCharacters) {
   const std::string message = message_of<Error>([] {
     std::string text = "x";

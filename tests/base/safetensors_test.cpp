@@ -209,7 +209,7 @@ TEST(Safetensors, ASealCoversTensorsShapesAndMetadata) {
   }
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(good.data()), 100);
   EXPECT_THROW(read_safetensors(path), Error);
-  write_safetensors(path, open);  // changed on purpose: the seal is left out
+  write_safetensors(path, open);  // by others, who seal nothing
   EXPECT_NO_THROW(read_safetensors(path));
   SafetensorsFile old = open;  // as versions before this one sealed
   old.metadata["tensors_hash"] = old.tensors_hash();
@@ -221,6 +221,26 @@ TEST(Safetensors, ASealCoversTensorsShapesAndMetadata) {
   SafetensorsFile renamed = open;
   renamed.metadata["tensors_hasi"] = renamed.tensors_hash();
   EXPECT_THROW(SafetensorsFile::parse(renamed.serialize(), "renamed"), Error);
+}
+
+// Two changed bits are enough to lose the seal and to change a weight.
+TEST(Safetensors, AFileOfOursWithoutItsSealIsRefused) {
+  SafetensorsFile file;
+  file.metadata = {{"format", "espalier model 2"}};
+  const std::vector<float> values(6);
+  file.add("weights", {2, 3}, std::span<const float>(values));
+  file.seal();
+  const auto parsed = [](const SafetensorsFile& f) { return SafetensorsFile::parse(f.serialize(), "a file"); };
+  SafetensorsFile damaged = file;
+  damaged.metadata["sebl"] = damaged.metadata.extract("seal").mapped();
+  damaged.tensors.at("weights").bytes[3] = std::byte{1};
+  EXPECT_THROW(parsed(damaged), Error);
+  damaged.metadata.erase("sebl");
+  EXPECT_THROW(parsed(damaged), Error);
+  damaged.metadata["seal"] = "none";  // changed on purpose
+  EXPECT_NO_THROW(parsed(damaged));
+  damaged.metadata["seal"] = "nond";
+  EXPECT_THROW(parsed(damaged), Error);
 }
 
 }  // namespace

@@ -191,6 +191,15 @@ TEST(MetricsSeal, RowsThatAreWholeAreKeptAndTheFileAsItWasToo) {
   EXPECT_EQ(trim_metrics(s.folder, 40, check.seal).damage, "");
 }
 
+TEST(MetricsSeal, ADamagedHeaderCostsNoRow) {
+  const Sealed s;
+  s.put("\xff\xfe" + s.text.substr(2));
+  const MetricsCheck check = trim_metrics(s.folder, 40, s.seal);
+  EXPECT_THAT(check.damage, HasSubstr("4 rows are kept"));
+  EXPECT_EQ(s.now(), "step,seconds,loss,score,validation_loss,passed,column-7\n" + s.text.substr(s.line(0).size()));
+  EXPECT_EQ(trim_metrics(s.folder, 40, check.seal).damage, "");
+}
+
 TEST(MetricsSeal, OneThatIsEmptiedGoneOrBegunAnewIsToldOf) {
   const Sealed s;
   s.put("");

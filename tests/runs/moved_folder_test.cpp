@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "base/file_lock.hpp"
 #include "base/files.hpp"
@@ -76,6 +78,48 @@ TEST_F(Moved, RemovedItIsSavedBesideAsFarAsItCan) {
   EXPECT_THAT(message, HasSubstr(beside));
   ThreadPool pool(1);
   EXPECT_EQ(TrainingRun::resume(beside).train(pool).best().steps, 40u);
+}
+
+// As rm -r does it: file by file, while the run goes on.
+TEST_F(Moved, RemovedLittleByLittleItIsSavedBesideToo) {
+  ThreadPool pool(1);
+  const std::string message = message_of<Error>([&] {
+    TrainingRun run = TrainingRun::create(config_, {.folder = temp_ / "run", .checkpoint_every = 30});
+    run.listen([&](const RunEvent& event) {
+      if (event.kind != RunEvent::Kind::kEvaluated) return;
+      if (event.state->step == 10) fs::remove(temp_ / "run/lock");
+      if (event.state->step == 20) fs::remove_all(temp_ / "run");
+    });
+    run.train(pool);
+  });
+  const std::string beside = temp_ / ("run-saved-" + std::to_string(getpid()));
+  EXPECT_THAT(message, HasSubstr(beside));
+  EXPECT_EQ(TrainingRun::resume(beside).train(pool).best().steps, 40u);
+}
+
+TEST_F(Moved, RemovedWhileItStopsItIsSavedBesideToo) {
+  std::thread slow;
+  const std::string message = trained([&] {
+    fs::remove(temp_ / "run/lock");
+    slow = std::thread([this] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the next checkpoint is written at once
+      fs::remove_all(temp_ / "run");
+    });
+  });
+  slow.join();
+  const std::string beside = temp_ / ("run-saved-" + std::to_string(getpid()));
+  EXPECT_THAT(message, HasSubstr(beside));
+  ThreadPool pool(1);
+  EXPECT_EQ(TrainingRun::resume(beside).train(pool).best().steps, 40u);
+}
+
+TEST_F(Moved, ARemovalThatWasBegunLeavesARunThatGoesOn) {
+  const std::string message = trained([&] {
+    fs::remove(temp_ / "run/lock");
+    fs::remove(temp_ / "run/config.json");
+  });
+  EXPECT_THAT(message, HasSubstr("it can be resumed where it is saved"));
+  expect_goes_on(temp_ / "run");
 }
 
 TEST_F(Moved, ItsLockDeletedItIsStoppedAndWhole) {
