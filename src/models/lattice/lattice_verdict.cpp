@@ -186,9 +186,12 @@ Verdict judge_model(const LatticeModel& model, std::uint64_t draw, bool trials, 
           "{} steps are too few: cells that should differ hear of what tells them apart only after {}", r.steps, least);
     return verdict;
   }
-  const std::vector<std::string> names = trials ? demanded_trials(model) : std::vector<std::string>();
+  const std::vector<std::string> demanded = demanded_trials(model);
+  const std::vector<std::string> names = trials ? demanded : std::vector<std::string>();
   const std::vector<std::string> failed = failed_trials(model, names, draw, pool);
-  if (!failed.empty())
+  if (!trials && !demanded.empty())
+    verdict.text += fmt::format("; not asked for: {}", fmt::join(demanded, ", "));
+  else if (!failed.empty())
     verdict.text += fmt::format(", but not in {}", fmt::join(failed, ", "));
   else if (!names.empty())
     verdict.text += fmt::format(", also in {}", fmt::join(names, ", "));

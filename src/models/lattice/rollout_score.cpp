@@ -231,6 +231,13 @@ RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollou
   if (sampled_) draw_sample(0, SearchAim::kBits, {});
 }
 
+double RolloutScore::boards() const {
+  double cells = 0;
+  for (const Validation& v : validation_)
+    cells += static_cast<double>(v.start.boards()) * static_cast<double>(v.start.height() * v.start.width());
+  return cells / static_cast<double>(shape().cells());
+}
+
 BoardBatch RolloutScore::narrowed(const BoardBatch& start) const {
   BoardBatch narrow(start.boards(), start.height(), start.width(), static_cast<int>(channels_.size()));
   for (std::size_t w = 0; w < start.words(); ++w)
@@ -288,9 +295,9 @@ void RolloutScore::draw_sample(std::uint64_t generation, SearchAim aim, const Ne
   if (aim == SearchAim::kFlaws && !damaged_ && goal_.draws_boards()) draw_failures(generation, parent);
 }
 
-// A circuit that is right on hundreds of boards and wrong on one in thousands has no wrong bit on a few fresh boards, and
-// mutants could not tell what would be better: half of the sample are boards on which the parent fails, where there are
-// such among thousands that nothing else sees.
+// A circuit that is right on hundreds of boards and wrong on one in thousands has no wrong bit on a few fresh boards,
+// and mutants could not tell what would be better: half of the sample are boards on which the parent fails, where there
+// are such among thousands that nothing else sees.
 void RolloutScore::draw_failures(std::uint64_t generation, const Netlist& parent) {
   const std::uint64_t draw = kFittingDraw + generation;
   const JudgingBoards drawn = goal_.judging(rollout_, all_channels_, seed_, draw);
