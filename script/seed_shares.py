@@ -16,7 +16,7 @@ def count_shares(task, steps, folder, run):
     """Trains every seed alone, as many at once as there are cores; `run` calls the program."""
     def one(job):
         name, settings, seed = job
-        text = run("train", task, "--seed", seed, "--budget", 0, "--refine", 0, "--no-trials", "--train-steps", steps, "--until-solved", "--threads", 1,
+        text = run("train", task, "--seed", seed, "--budget", 0, "--by", "gradients", "--no-trials", "--train-steps", steps, "--until-solved", "--threads", 1,
                    "--quiet", "--json", "--force", "--out", folder / f"{task}-{name}-{seed}", *settings)
         return name, json.loads(text)
 

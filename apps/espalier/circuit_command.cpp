@@ -9,6 +9,7 @@
 #include "espalier/lattice_model.hpp"
 #include "output.hpp"
 #include "synth/lut_map.hpp"
+#include "train/provenance.hpp"
 
 namespace espalier {
 
@@ -29,7 +30,7 @@ struct Options {
 };
 
 struct Counted {
-  const char* as;
+  std::string as;
   const Netlist& raw;
   Netlist small = {};
   SimplifyReport report = {};
@@ -159,6 +160,13 @@ void print_as_json(const Options& options, const Counted& counted) {
   print_json(j);
 }
 
+// What it is before it is simplified.
+std::string words_for(const LoadedCircuit& loaded, const std::string& path) {
+  if (!loaded.model) return "as given";
+  if (!loaded.model->is_refined()) return "as trained";
+  return circuit_words_for(provenance_of(load_model(path).notes));
+}
+
 }  // namespace
 
 Command circuit_command() {
@@ -181,7 +189,7 @@ Command circuit_command() {
     f.simplify.pool = &pool;
     if (f.lut == 1) throw UsageError("--lut", "got 1, expected 2 to 6");
     if (f.from_start && !loaded.model) throw UsageError("--from-start", "got a netlist, expected a model with a task");
-    Counted counted{loaded.model ? "as trained" : "as given", raw};
+    Counted counted{words_for(loaded, f.path), raw};
     const double start = seconds_now();
     counted.small = simplify(raw, f.simplify, &counted.report);
     counted.seconds = seconds_now() - start;

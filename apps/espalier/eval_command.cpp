@@ -35,7 +35,12 @@ struct EvalFlags {
   double rank_timeout = kRankTimeout;
 };
 
-int evaluate_table(const EvalFlags& f, const TableModel& model) {
+std::string how_made(const ModelNotes& notes) {
+  const Provenance provenance = provenance_of(notes);
+  return fmt::format("{}: {}", word_for(provenance), text_of(provenance));
+}
+
+int evaluate_table(const EvalFlags& f, const TableModel& model, const ModelNotes& notes) {
   if (f.csv.empty()) throw UsageError("eval", "got only a table model, expected a CSV file with its target as well");
   const CsvTable table = read_csv(f.csv);
   if (table.rows.empty()) fail("eval", fmt::format("{} without rows", f.csv), "one row or more");
@@ -49,12 +54,15 @@ int evaluate_table(const EvalFlags& f, const TableModel& model) {
                 {"rows", rows},
                 {classifies ? "accuracy" : "r2", score},
                 {"loss", loss},
-                {"passed", passed}});
+                {"passed", passed},
+                {"made", word_for(provenance_of(notes))},
+                {"provenance", json_of(provenance_of(notes))}});
   else if (classifies)
     fmt::print("{} of {} rows right ({:.2f} %), loss {:.6g}\n", std::llround(score * static_cast<double>(rows)), rows,
                100 * score, loss);
   else
     fmt::print("R² {:.4f} over {} rows, loss {:.6g}\n", score, rows, loss);
+  if (!f.json) print("{}\n", how_made(notes));
   return f.require_solved && !passed ? kUnsolved : kDone;
 }
 
@@ -62,9 +70,6 @@ int evaluate_table(const EvalFlags& f, const TableModel& model) {
 int compare_soft_and_hard(const EvalFlags& f) {
   check_output("--svg", f.svg, {f.model});
   const auto model = load_lattice_model(f.model);
-  if (model->is_refined())
-    fail("divergence", fmt::format("{}, a circuit that no weights made", f.model), "a model with soft gates",
-         "train it by gradients");
   const std::vector<DivergenceRow> rows = divergence(*model, f.boards, ThreadPool(f.threads));
   if (!f.svg.empty())
     write_output(f.svg, divergence_picture(rows, fmt::format("{}: soft against hard", model->learned())));
@@ -106,7 +111,7 @@ int evaluate(const EvalFlags& f, const std::set<std::string>& given) {
   if (program_ranks()) check_same_model(*program_ranks(), *loaded.model);
   if (const auto* table = dynamic_cast<const TableModel*>(loaded.model.get())) {
     refuse_given(given, {"seed", "reset-steps"}, "got a table model, expected an automaton, which has trials");
-    return program_ranks() && !program_ranks()->first() ? kDone : evaluate_table(f, *table);
+    return program_ranks() && !program_ranks()->first() ? kDone : evaluate_table(f, *table, loaded.notes);
   }
   if (!f.csv.empty())
     throw UsageError("eval", fmt::format("got {}, expected no rows: only a table model takes them", f.csv));
@@ -141,8 +146,8 @@ int evaluate(const EvalFlags& f, const std::set<std::string>& given) {
               {"seconds", seconds_now() - start}});
     print_json(j);
   } else {
-    print("{}: {} gates, {} active; {} by {}\n", facts["goal"].get<std::string>(), facts["gates"].dump(),
-          facts["active_gates"].dump(), word_for(provenance), text_of(provenance));
+    print("{}: {} gates, {} active; {}\n", facts["goal"].get<std::string>(), facts["gates"].dump(),
+          facts["active_gates"].dump(), how_made(loaded.notes));
     print("{}: {}, judged by {}\n\n", verdict_word(verdict), verdict.text, verdict.data);
     fmt::print("{:<14} {:>10}  {:<7} {}\n", "trial", "right", "", "what");
     for (const Trial& t : trials)

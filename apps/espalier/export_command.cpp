@@ -120,8 +120,8 @@ Command export_command() {
       "testbench (not with -o -)",
       {kCircuitFormatNames.begin(), kCircuitFormatNames.end()});
   command.options.add("output", f->output, "where to write; - is standard output").alias("o").metavar("FILE");
-  command.options.add("name", f->name, "name of the module and functions (default: the task, or what was learned)");
-  command.options.add("raw", f->raw, "keep every gate as trained, or as in the file");
+  command.options.add("name", f->name, "name of the module and functions (default: the task, or what the model is of)");
+  command.options.add("raw", f->raw, "keep every gate: as trained, found or built, or as in the file");
   command.options.append(fields_of(f->cell.simplify));
   command.options.add("across-steps", f->across_steps, "keep only the channels that a visible one ever depends on");
   command.options.add("board", f->board, "aiger: a whole board with latches, its target as the property")

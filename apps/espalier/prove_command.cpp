@@ -236,7 +236,7 @@ Command prove_command() {
   o.add("size", f->size, "board size, N or HxW (default: as trained; fixed and period: every size where possible)")
       .metavar("N|HxW");
   o.add("steps", f->steps, "after how many steps (default: as trained)", 1, 1e6);
-  o.add("rule", f->rule, "equals: which rule, such as B3/S23 (default: the one that was learned)");
+  o.add("rule", f->rule, "equals: which rule, such as B3/S23 (default: the one that the model was made for)");
   o.add("damage", f->damage, "heals: size of the damage, N or HxW").metavar("N|HxW");
   o.add("async", f->asynchronous, "under every schedule, however the model was trained");
   o.add("round", f->round,

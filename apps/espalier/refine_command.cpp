@@ -166,7 +166,7 @@ int refine_model(const Options& o, const std::string& output) {
     fail("resume", fmt::format("no {}", search_file), "the file of a search that was stopped",
          "it ended, or was stopped in its first second");
   if (o.resume) refiner.restore(read_safetensors(search_file), pool);
-  SearchRun run(o, refiner.search(), refiner.before(), static_cast<double>(refiner.boards()), output);
+  SearchRun run(o, refiner.search(), refiner.before(), refiner.boards(), output);
   run.run(pool, [&](bool ended) {
     const auto best = refiner.best(pool);
     Provenance provenance = before;

@@ -61,7 +61,7 @@ void note_other_rule(const std::string& path, const std::string& rule, const Lat
   if (!learned || rule.empty()) return;
   const std::string plain = rule.substr(0, rule.find(':'));  // without the size of its world: B3/S23:T100,200
   if (life_rule(plain) != learned && (!program_ranks() || program_ranks()->first()))
-    note("espalier: {} is a pattern of the rule {}; the model has learned {}\n", path, one_line(rule), model.learned());
+    note("espalier: {} is a pattern of the rule {}; the model is one of {}\n", path, one_line(rule), model.learned());
 }
 
 // A board to begin with.
@@ -239,8 +239,8 @@ int run(const RunFlags& f) {
   ThreadPool pool(f.threads);
   Ranks* const ranks = f.soft ? nullptr : program_ranks();
   if (f.soft && model.is_refined())
-    throw UsageError("--soft", fmt::format("got {}, whose circuit was found by search, expected a model as it was "
-                                           "trained; hint: train --from turns it into soft gates",
+    throw UsageError("--soft", fmt::format("got {}, a circuit that no weights made, expected a model with soft gates; "
+                                           "hint: train --from turns it into soft gates",
                                            f.model));
   if (program_ranks()) program_ranks()->set_patience(f.rank_timeout);
   if (f.soft && program_ranks() && !program_ranks()->first()) return kDone;

@@ -93,8 +93,9 @@ struct Making {
 using Provenance = std::vector<Making>;
 // For people: "gradients (374 steps: 1.5 wrong, 97 gates), mutation (20,480 mutants: 1.5 -> 0 wrong, 97 -> 31 gates)".
 std::string text_of(const Provenance& provenance);
-// "learned" where gradients, mutants or least squares found it, "identified" or "built" where none did, "untrained" of
-// a mere start; "made" where nothing is known.
+// By what put the wrong bits right: "learned" where gradients, mutants or least squares did, "built" or "identified"
+// where that did more than they, "learned and built" where it did less; "untrained" of a mere start, "made" where
+// nothing is known.
 std::string word_for(const Provenance& provenance);
 // As model files keep it, and back; an Error for anything else.
 std::string format_provenance(const Provenance& provenance);

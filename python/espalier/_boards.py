@@ -66,8 +66,8 @@ class LogicAutomaton(Trained):
         """What it is: channels, kernels, layers, gates, and the goal that it was made for."""
         return self._core.facts()
 
-    #: How it came about: "learned", "built", "identified" or "made"; and what was done in which order, a dict for
-    #: each with ``by``, ``count``, and wrong bits per board and gates before and after.
+    #: How it came about: "learned", "built", "identified", "learned and built", "untrained" or "made"; and what was done in
+    #: which order, a dict for each with ``by``, ``count``, and wrong bits per board and gates before and after.
     made, provenance = "made", ()
 
     @property
@@ -87,7 +87,10 @@ class LogicAutomaton(Trained):
         return self._core.gradients()
 
     num_parameters = property(lambda self: self._core.num_parameters, doc="How many logits there are.")
-    weights_hash = property(lambda self: self._core.hash(), doc="Of all logits.")
+    weights_hash = property(lambda self: None if self._core.is_refined() else self._core.hash(),
+                            doc="Of all logits; None where the model is a circuit that weights did not make.")
+    model_hash = property(lambda self: self._core.model_hash(),
+                          doc="Of the logits, or of the circuit where weights did not make it.")
 
     def rollout(self, initial, steps, soft=False, fire_rate=1, seed=0, last=False, temperature=1.0):
         """The boards at every step, [steps + 1, boards, height, width, channels], or with ``last`` only at the end.
@@ -128,8 +131,8 @@ class LogicAutomaton(Trained):
 
     def circuit(self, simplify=True, across_steps=False, from_start=False):
         """The circuit of a cell: inputs are 9 x channels bits of the neighbourhood, outputs the next channels.
-        Simplified with a proof, or every gate as trained. ``across_steps``: only the channels that the visible ones
-        ever depend on; ``from_start`` also uses what always holds from the start of what was learned."""
+        Simplified with a proof, or every gate as trained, found or built. ``across_steps``: only the channels that the visible ones
+        ever depend on; ``from_start`` also uses what always holds from the task's start."""
         return Circuit._of(self._core.circuit(flag(simplify, "simplify"), flag(across_steps, "across_steps"),
                                               flag(from_start, "from_start")))
 
@@ -214,6 +217,9 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, test
     """
     if not isinstance(model, LogicAutomaton):
         raise Error(f"[train_on] got {type(model).__name__}, expected a LogicAutomaton")
+    if model._core.is_refined():
+        raise Error("[train_on] got a circuit that no weights made, by search or construction, expected a model with soft "
+                    "gates; hint: espalier.train(task, from_=...) makes its circuit soft gates")
     given = [initial is not None, target is not None]
     if any(given) != all(given) or any(given) == (draw is not None):
         raise Error("[train_on] got neither or both of arrays and draw, or one array of two, expected initial and target "
@@ -249,6 +255,7 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, test
     rng = np.random.default_rng(seed)
     optimizer = AdamW(model, lr=lr, clip_value=clip_value)
     best, best_step, best_values = np.inf, 0, None
+    gates = model._core.live_gates()
     metrics = {"step": [], "loss": [], "wrong": []}
     loss = np.nan
     try:
@@ -279,9 +286,12 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, test
             for key, values in model.parameters.items():
                 values[...] = best_values[key]
             model.learn_from(*check, steps, fire_rate=fire_rate, name=name)
-            model.made = "learned"
-            model.provenance = [dict(by="gradients", count=best_step, wrong_before=metrics["wrong"][0], wrong_after=best,
-                                     gates_before=0, gates_after=model.facts["gates"])]
+            if best_step or not model.provenance:
+                model.provenance = [*model.provenance,
+                                    dict(by="gradients" if best_step else "start", count=best_step,
+                                         wrong_before=metrics["wrong"][0], wrong_after=best, gates_before=gates,
+                                         gates_after=model._core.live_gates())]
+            model.made = _core.word_for(model.provenance)
     if starts is None and test is None:
         test = _unseen(draw, np.random.default_rng([seed, 2]), seen)
     judged = None if test is None else model.evaluate(*_pair(test, "test", bits), steps, fire_rate=fire_rate, seed=seed + 1)

@@ -49,7 +49,7 @@ class Circuit(Wrapper):
 
     @classmethod
     def read(cls, path):
-        """From a file in Espalier's JSON, BLIF or AIGER; or from a model or a run's folder, every gate as trained."""
+        """From a file in Espalier's JSON, BLIF or AIGER; or from a model or a run's folder, every gate as trained, found or built."""
         return cls(path)
 
     counts = property(lambda self: self._core.counts(), doc="Inputs, outputs, gates by kind, depth.")
@@ -95,7 +95,7 @@ class Circuit(Wrapper):
     def export(self, format, path=None, name=None):
         """As "verilog", "c", "blif", "aiger", "aiger-binary", "dot", "svg", "json" or "js". With a path the files are
         written and their paths returned; without, the main file's text (bytes for aiger-binary). What ``simplify`` made
-        is proved; a model's circuit comes with the board, the boundary and the start of what was learned. The header of
+        is proved; a model's circuit comes with the board, the boundary and the start of its task. The header of
         C and the testbench of Verilog go beside the file, and replace only what an earlier export wrote there."""
         files = self._core.exported(text_of(format, "format"), "" if path is None else text_of(path, "path"),
                                     "" if name is None else text_of(name, "name"))

@@ -68,6 +68,9 @@ class RewriteModel:
     '(+ x 0)'
     """
 
+    #: How it came about, as a LogicAutomaton says it.
+    made, provenance = "made", ()
+
     def __init__(self, core):
         self._core = core
 
@@ -77,7 +80,7 @@ class RewriteModel:
 
     def save(self, path):
         """Writes a model file."""
-        self._core.save(text_of(path, "path"), {})
+        self._core.save(text_of(path, "path"), {"provenance": _core.provenance_text(list(self.provenance))})
 
     @property
     def facts(self):
@@ -108,6 +111,9 @@ class TableModel:
     >>> model.predict({"a": [1, 0], "b": [1, 1]}).tolist()
     ['yes', 'no']
     """
+
+    #: How it came about, as a LogicAutomaton says it.
+    made, provenance = "made", ()
 
     def __init__(self, core):
         self._core = core
@@ -142,7 +148,7 @@ class TableModel:
 
     def save(self, path):
         """Writes a model file."""
-        self._core.save(text_of(path, "path"), {})
+        self._core.save(text_of(path, "path"), {"provenance": _core.provenance_text(list(self.provenance))})
 
     @property
     def facts(self):
@@ -191,7 +197,9 @@ def _model(core, threads=None, made=None, provenance=()):
         model = LogicAutomaton._of(_core.Automaton(core, threads_of(threads)))
         model.made, model.provenance = made or "made", provenance
         return model
-    return TableModel(core) if core.kind == "table network" else RewriteModel(core)
+    model = TableModel(core) if core.kind == "table network" else RewriteModel(core)
+    model.made, model.provenance = made or "made", provenance
+    return model
 
 
 def load(path, threads=None):
@@ -239,7 +247,7 @@ class Run:
     verdict = property(lambda self: self._best["verdict"], doc="The score in words, and what keeps it from being solved.")
     judged_by = property(lambda self: self._best["judged_by"], doc="Data that neither fitting nor choosing has seen, or all cases.")
     validation_score = property(lambda self: self._best["validation_score"], doc="Fraction right on what chose the model.")
-    made = property(lambda self: self._best["made"], doc='"learned", "built", "identified" or "made".')
+    made = property(lambda self: self._best["made"], doc='"learned", "built", "identified", "learned and built", "untrained" or "made".')
     provenance = property(lambda self: self._best["provenance"],
                           doc="What was done in which order, a dict for each; wrong bits and gates before and after.")
     seconds = property(lambda self: self._best["seconds"], doc="Training time of the winning seed.")

@@ -8,6 +8,7 @@
 #include "espalier/lattice_model.hpp"
 #include "espalier/simulator.hpp"
 #include "models/lattice/lattice_verdict.hpp"
+#include "models/lattice/lattice_view.hpp"
 #include "runs/outputs.hpp"
 
 namespace espalier::python {
@@ -253,7 +254,24 @@ class PyAutomaton : public Guarded {
                      bits(start),
                      bits(target)};
     const auto guard = lock();
-    model_ = std::make_shared<LatticeModel>(automaton_, r, std::move(pairs), parameters_.values(), seed_);
+    LatticeModel model(automaton_, r, std::move(pairs), parameters_.values(), seed_);
+    // A circuit that no weights made stays what runs.
+    model_ = refined() ? std::shared_ptr<LatticeModel>(model.refined(model_->raw_cell()))
+                       : std::make_shared<LatticeModel>(std::move(model));
+  }
+  // Of the circuit where no weights made it, else of the weights.
+  std::string model_hash() {
+    const auto guard = lock();
+    return refined() ? model_->hash() : parameters_.hash();
+  }
+  bool is_refined() {
+    const auto guard = lock();
+    return refined();
+  }
+  // Of the circuit of now, wires and constants aside.
+  long live() {
+    return work(
+        [&] { return live_gates(refined() ? model_->raw_cell() : harden_folded(automaton_, parameters_.values())); });
   }
 
   // The model with the weights of now; with the circuit that a search made of them, as long as they are the same.
@@ -423,6 +441,9 @@ void bind_lattice(nb::module_& m) {
       .def("all_cases_seen", [](PyAutomaton& a, const InArray<std::uint8_t>& initial, int steps,
                                 int judged) { return a.cases(initial, steps, judged).complete(); })
       .def("has_goal", &PyAutomaton::has_goal)
+      .def("model_hash", &PyAutomaton::model_hash)
+      .def("is_refined", &PyAutomaton::is_refined)
+      .def("live_gates", &PyAutomaton::live)
       .def("trials", &PyAutomaton::trials)
       .def("start", &PyAutomaton::start)
       .def("facts", &PyAutomaton::facts)

@@ -305,6 +305,8 @@ void bind_runs(nb::module_& m) {
     const Provenance provenance = provenance_of(notes);
     return nb::make_tuple(word_for(provenance), to_python(provenance));
   });
+  m.def("provenance_text", [](const nb::list& list) { return format_provenance(provenance_from(list)); });
+  m.def("word_for", [](const nb::list& list) { return word_for(provenance_from(list)); });
   m.def("tasks", [] {
     std::vector<std::pair<std::string, std::string>> list;
     for (const Task& task : all_tasks()) list.emplace_back(task.name, task.summary);

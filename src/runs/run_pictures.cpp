@@ -13,6 +13,7 @@
 #include "espalier/lattice_model.hpp"
 #include "models/lattice/lattice_view.hpp"
 #include "runs/run_folder.hpp"
+#include "train/provenance.hpp"
 
 namespace espalier {
 namespace {
@@ -21,32 +22,40 @@ constexpr int kMaxSide = 48;  // of boards that may be of any size
 constexpr std::uint64_t kMaxSteps = 60;
 constexpr int kPictureSide = 320, kFrameMs = 120;
 
-// Columns step, loss and validation_loss of metrics.csv. An automaton's training loss is a sum over all boards of a
-// step and its validation loss that of one board: both are shown for one board, so that the gap between soft and hard
-// shows. What a search made of the trained circuit is a line of its own, down from the last evaluation.
+// Columns step, loss, validation_loss and mutants of metrics.csv. An automaton's training loss is a sum over all boards
+// of a step and its validation loss that of one board: both are shown for one board, so that the gap between soft and
+// hard shows. What a search or a construction did is a line of its own: its lines have mutants, or no step before them.
 std::string loss_chart(const RunFolder& folder, const LoadedModel& best) {
   const auto* lattice = dynamic_cast<const LatticeModel*>(best.model.get());
   Series soft{lattice ? "training, soft gates" : "training", {}, {}},
-      hard{lattice ? "validation, hard gates" : "validation", {}, {}}, search{"search over circuits", {}, {}};
+      hard{lattice ? "validation, hard gates" : "validation", {}, {}},
+      search{word_for(provenance_of(best.notes)) == "built" ? "construction" : "search over circuits", {}, {}};
   const auto accumulated = parse_json(folder.config(), "config.json").value("accumulate", std::uint64_t{1});
   const double boards = lattice ? lattice->rollout().batch * static_cast<double>(accumulated) : 1;
   std::istringstream lines(folder.metrics());
   std::string line;
   std::getline(lines, line);  // header
+  const std::size_t named = line.find(",mutants"), mutants = std::ranges::count(line.substr(0, named), ',') + 1;
   while (std::getline(lines, line)) {
-    double column[5] = {};
+    std::vector<double> column;
     const char* at = line.c_str();
-    for (double& value : column) {
+    while (*at || column.size() < 5) {
       char* end = nullptr;
-      value = std::strtod(at, &end);
-      at = *end == ',' ? end + 1 : end;
+      column.push_back(std::strtod(at, &end));
+      at = *end == ',' ? end + 1 : line.c_str() + line.size();
+    }
+    if (std::isnan(column[2]) || (named != std::string::npos && mutants < column.size() && column[mutants] > 0)) {
+      search.x.push_back(column[0]);
+      search.y.push_back(column[4]);
+      continue;
     }
     soft.x.push_back(column[0]);
     soft.y.push_back(column[2] / boards);
     hard.x.push_back(column[0]);
     hard.y.push_back(column[4]);
   }
-  if (lattice && lattice->is_refined() && best.notes.contains("loss") && !hard.x.empty()) {
+  // Before searches had lines of their own: down from the last evaluation.
+  if (search.x.empty() && lattice && lattice->is_refined() && best.notes.contains("loss") && !hard.x.empty()) {
     search.x = {hard.x.back(), hard.x.back()};
     search.y = {hard.y.back(), std::strtod(best.notes.at("loss").c_str(), nullptr)};
   }
@@ -61,7 +70,8 @@ std::string loss_chart(const RunFolder& folder, const LoadedModel& best) {
   for (Series* series : {&soft, &hard, &search})
     for (double& y : series->y)
       if (y == 0 && std::isfinite(least)) y = least / 2;
-  std::vector<Series> curves{soft, hard};
+  std::vector<Series> curves;
+  if (!hard.x.empty() || search.x.empty()) curves = {soft, hard};
   if (!search.x.empty()) curves.push_back(search);
   return line_chart(curves, {.title = zero ? "Loss (0 at the bottom)" : "Loss",
                              .x_label = "step",
@@ -70,7 +80,7 @@ std::string loss_chart(const RunFolder& folder, const LoadedModel& best) {
 }
 
 // Wires are by far the most and would flatten all other bars, and constants are not gates: the title counts them.
-std::string gate_chart(const LatticeModel& model) {
+std::string gate_chart(const LatticeModel& model, const ModelNotes& notes) {
   std::array<std::size_t, kGates> histogram{};
   if (model.is_refined())
     histogram = count_netlist(model.raw_cell()).histogram;
@@ -85,7 +95,8 @@ std::string gate_chart(const LatticeModel& model) {
   }
   return bar_chart(
       bars, {.title = fmt::format("Gates {}: {} (wires: {}, constants: {})",
-                                  model.is_refined() ? "found by search" : "as trained", gates, wires, constants),
+                                  model.is_refined() ? circuit_words_for(provenance_of(notes)) : "as trained", gates,
+                                  wires, constants),
              .y_label = "gates"});
 }
 
@@ -145,7 +156,7 @@ void write_run_pictures(const RunFolder& folder, const LoadedModel& best, const 
   if (wanted("loss.svg") && !folder.metrics().empty()) write_text("loss.svg", loss_chart(folder, best));
   const auto* lattice = dynamic_cast<const LatticeModel*>(best.model.get());
   if (!lattice) return;
-  if (wanted("gates.svg")) write_text("gates.svg", gate_chart(*lattice));
+  if (wanted("gates.svg")) write_text("gates.svg", gate_chart(*lattice, best.notes));
   const RolloutOptions& trained = lattice->rollout();
   if (wanted("growth.gif") && std::max(trained.height, trained.width) <= kPictureSide)
     folder.write("growth.gif", draw_growth(*lattice, pool));

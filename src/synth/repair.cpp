@@ -86,12 +86,31 @@ Netlist repair_outputs(const Netlist& circuit, const ExampleWords& inputs, std::
   check_netlist(circuit, "repair");
   RepairReport told;
   Netlist result = circuit;
-  const CubeFinder finder(circuit, inputs);
+  // Most steps of a picture's growth are of no output's concern: only words with examples that are cost anything.
+  std::vector<std::size_t> concerned;
+  for (std::size_t w = 0; !inputs.empty() && w < inputs[0].size(); ++w)
+    if (std::ranges::any_of(corrections, [w](const Correction& c) { return (c.turn[w] | c.keep[w]) != 0; }))
+      concerned.push_back(w);
+  const auto picked = [&](const Words& words) {
+    Words few;
+    for (const std::size_t w : concerned) few.push_back(words[w]);
+    return few;
+  };
+  ExampleWords examples;
+  for (const Words& input : inputs) examples.push_back(picked(input));
+  const CubeFinder finder(circuit, examples);
   for (const Correction& c : corrections) {
-    Words turn = c.turn;
+    Words turn = picked(c.turn);
+    const Words keep = picked(c.keep);
+    if (count(turn) > 0 && count(keep) == 0) {  // an all-black picture
+      told.fixed += count(turn);
+      const Net net = result.outputs[c.output].net;
+      result.outputs[c.output].net = result.add_gate(Gate::kNotA, net, net);
+      continue;
+    }
     Net flip = kNoNet;
     while (const std::size_t before = count(turn)) {
-      const std::vector<Literal> cube = finder.next(turn, c.keep);
+      const std::vector<Literal> cube = finder.next(turn, keep);
       if (cube.empty()) {
         ++told.left;
         continue;

@@ -65,7 +65,8 @@ class LatticeTaskOptions : public TaskOptions {
     for (const Field& field : of_shape.list())
       f.at(field.name()).when_named([this, name = field.name()] { named_.insert(name); });
     f.add("from", from_,
-          "begin with the gates and the shape of this model; a circuit found by search becomes soft gates again")
+          "begin with the gates and the shape of this model; a circuit found by search, or built, becomes soft gates "
+          "again")
         .metavar("MODEL");
     return f;
   }
@@ -172,8 +173,7 @@ class PictureOptions : public LatticeTaskOptions {
           0, 1e7);
     f.add("pool-damage", lattice.pool.damaged,
           "boards of a mini-batch from the pool, those with the fewest wrong bits, that get a damaged square", 0, 1e6);
-    f.add("persist", persist_,
-          "the picture stays: a step counter is built around the cell that has learned to grow it");
+    f.add("persist", persist_, "the picture stays: a step counter is built around the cell that grows it");
     f.add("heal", heal_, "the picture stays, and comes back whatever is done to its cells; the boundary is zero");
     f.add("async", async_,
           "the picture grows and stays while cells update at random times; on a periodic board, from a cell in the "

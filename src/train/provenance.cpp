@@ -1,4 +1,6 @@
 // How a model came about, in words and in files: what was done, in order, with what was wrong before and after.
+#include "train/provenance.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,19 +10,21 @@
 
 #include "base/text.hpp"
 #include "espalier/error.hpp"
-#include "espalier/trainer.hpp"
 
 namespace espalier {
 namespace {
 
-// What `count` counts, by what was done.
+// What `count` counts, by what was done, and what a model that came about so is called.
 struct Way {
-  std::string_view by, unit;
-  bool learns;  // from data, by trial: what it finds may be called learned
+  std::string_view by, unit, word;
 };
-constexpr std::array kWays{Way{"gradients", "step", true},       Way{"mutation", "mutant", true},
-                           Way{"least-squares", "fit", true},    Way{"construction", "round", false},
-                           Way{"identification", "case", false}, Way{"start", "step", false}};
+constexpr std::string_view kLearned = "learned", kBuilt = "built", kIdentified = "identified";
+constexpr std::array kWays{Way{"gradients", "step", kLearned},         Way{"mutation", "mutant", kLearned},
+                           Way{"least-squares", "fit", kLearned},      Way{"construction", "round", kBuilt},
+                           Way{"identification", "case", kIdentified}, Way{"start", "step", "untrained"}};
+
+// Of a circuit, however small; what gradients or a fit train may have no gates.
+bool makes_circuits(std::string_view by) { return by == "mutation" || by == "construction" || by == "identification"; }
 
 const Way* way_of(std::string_view by) {
   const auto found = std::ranges::find(kWays, by, &Way::by);
@@ -32,9 +36,10 @@ const Way* way_of(std::string_view by) {
 std::string text_of(const Provenance& provenance) {
   std::string text;
   for (const Making& m : provenance) {
+    if (m.by == "start" && provenance.size() > 1) continue;  // of which nothing was kept as it was
     const Way* way = way_of(m.by);
     text += fmt::format("{}{} ({}", text.empty() ? "" : ", ", m.by, counted(m.count, way ? way->unit : "step"));
-    if (m.gates_after || m.gates_before)
+    if (m.gates_after || m.gates_before || makes_circuits(m.by))
       text += fmt::format(": {:.4g} -> {:.4g} wrong bits, {} -> {} gates", m.wrong_before, m.wrong_after,
                           m.gates_before, m.gates_after);
     else if (m.wrong_before != m.wrong_after)
@@ -45,12 +50,29 @@ std::string text_of(const Provenance& provenance) {
 }
 
 std::string word_for(const Provenance& provenance) {
-  const auto by = [&](std::string_view name) {
-    return std::ranges::any_of(provenance, [&](const Making& m) { return m.by == name; });
+  // What put wrong bits right; where nothing did, what was done at all.
+  const auto share = [&](std::string_view word) {
+    double put_right = 0;
+    for (const Making& m : provenance)
+      if (const Way* way = way_of(m.by); way && way->word == word)
+        put_right += std::max(0.0, m.wrong_before - m.wrong_after);
+    return put_right;
   };
-  for (const Way& way : kWays)
-    if (way.learns && by(way.by)) return "learned";
-  return by("identification") ? "identified" : by("construction") ? "built" : by("start") ? "untrained" : "made";
+  const double learned = share(kLearned), built = share(kBuilt), identified = share(kIdentified);
+  if (const double made = built + identified; made > 0) {
+    if (made <= learned) return "learned and built";
+    return std::string(built > identified ? kBuilt : kIdentified);
+  }
+  if (learned > 0) return std::string(kLearned);
+  for (const std::string_view word : {kIdentified, kBuilt, kLearned, kWays.back().word})
+    if (std::ranges::any_of(provenance, [&](const Making& m) { return way_of(m.by) && way_of(m.by)->word == word; }))
+      return std::string(word);
+  return "made";
+}
+
+std::string circuit_words_for(const Provenance& provenance) {
+  const std::string word = word_for(provenance);
+  return "as " + (word == kLearned ? "found by search" : word == "learned and built" ? "found and built" : word);
 }
 
 std::string format_provenance(const Provenance& provenance) {

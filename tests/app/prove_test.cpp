@@ -14,6 +14,7 @@
 namespace espalier {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 class Prove : public testing::Test {
@@ -29,6 +30,16 @@ class Prove : public testing::Test {
   static std::unique_ptr<TempFolder> folder_;
 };
 std::unique_ptr<TempFolder> Prove::folder_;
+
+// Trials that training did not ask for are named, and keep nothing from being solved; asked for, they do.
+TEST_F(Prove, AModelIsSolvedForEvalAsItWasForTraining) {
+  const Ended judged = run({"eval", model(), "--reset-steps", "1", "--require-solved"});
+  EXPECT_EQ(judged.exit_code, 0);
+  EXPECT_THAT(judged.out,
+              HasSubstr("\nsolved: every bit right; not asked for: larger, dead square, healing, judged by "));
+  EXPECT_THAT(judged.out, ContainsRegex("resets +[0-9.]+ %  +a random"));  // not exact
+  EXPECT_THAT(judged.out, ContainsRegex("boards +100.00 %  exact "));
+}
 
 TEST_F(Prove, ATrainedCheckerboardConvergesFromEveryStart) {
   const Ended text = run({"prove", model(), "converges"});

@@ -44,6 +44,8 @@ TEST(Divergence, DoubtfulGatesPartWaysAfterTheStart) {
   }
   EXPECT_NE(divergence_picture(rows, "title").find("<svg"), std::string::npos);
   EXPECT_THROW(divergence(model_of(false, 1), 0, ThreadPool(1)), Error);
+  const LatticeModel trained = model_of(false, 1);
+  EXPECT_THROW(divergence(*trained.refined(trained.raw_cell()), 5, ThreadPool(1)), Error) << "it has no soft gates";
 }
 
 }  // namespace

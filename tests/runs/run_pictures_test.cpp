@@ -39,7 +39,7 @@ TEST(RunPictures, AreOfTheCircuitThatSearchFoundAndSayThatItDid) {
   config.set("refine", "200000");
   ASSERT_TRUE(TrainingRun::create(config, {.folder = folder / "searched"}).train(pool).best().solved);
   expect_chart_of(folder / "trained", "as trained");
-  expect_chart_of(folder / "searched", "found by search");
+  expect_chart_of(folder / "searched", "as found by search");
   const std::string trained = read_text(folder / "trained/loss.svg"),
                     searched = read_text(folder / "searched/loss.svg");
   EXPECT_THAT(trained, Not(HasSubstr("search over circuits")));

@@ -293,6 +293,24 @@ TEST(Verdicts, PicturesAreBuiltAtOnceAndSaidToBe) {
   }
 }
 
+// Every cell alike, a single one, and four colours at a distance from the rim that only patterns tell apart.
+TEST(Verdicts, FullTinyAndLargePicturesAreBuiltToo) {
+  const TempFolder folder;
+  const auto made = [&](int side, auto cell) {
+    std::string text;
+    for (int y = 0; y < side; ++y) {
+      for (int x = 0; x < side; ++x) text += cell(y, x);
+      text += "\n";
+    }
+    write_atomically(folder / "target.txt", std::string_view(text));
+    const SeedReport report = trained(configure("pattern", {{"target", folder / "target.txt"}}));
+    return report.solved ? word_for(report.provenance) : report.verdict.text;
+  };
+  EXPECT_EQ(made(1, [](int, int) { return '#'; }), "built");
+  EXPECT_EQ(made(9, [](int, int) { return '#'; }), "built");
+  EXPECT_EQ(made(64, [](int y, int x) { return "rgb."[(y / 9 + x / 7) % 4]; }), "built");
+}
+
 TEST(Verdicts, StepsThatCannotTellCellsApartAreRefused) {
   const TempFolder folder;
   std::string text;
@@ -336,6 +354,14 @@ TEST(Provenance, IsKeptInFilesAndReadBack) {
   EXPECT_THROW(parse_provenance("gradients 12\n"), Error);
   EXPECT_THROW(parse_provenance("magic 1 2 3 4 5\n"), Error);
   EXPECT_EQ(word_for(made), "learned");
+  // What put the bits right, not what was tried or only made it smaller.
+  EXPECT_EQ(word_for({{"start", 0, 4.5, 4.5}, {"mutation", 1536, 4.5, 3, 0, 0}, {"construction", 1, 3, 0, 0, 26}}),
+            "built");
+  EXPECT_EQ(word_for({{"construction", 1, 3, 0, 0, 26}, {"mutation", 5000, 0, 0, 26, 24}}), "built");
+  EXPECT_EQ(word_for({{"identification", 18, 64, 0, 0, 9}, {"gradients", 5, 2, 0, 9, 9}}), "identified");
+  EXPECT_EQ(word_for({{"gradients", 500, 120, 12, 0, 90}, {"construction", 1, 12, 0, 90, 99}}), "learned and built");
+  EXPECT_EQ(text_of({{"start", 0, 4.5, 4.5}, {"mutation", 1536, 4.5, 3, 0, 0}}),
+            "mutation (1536 mutants: 4.5 -> 3 wrong bits, 0 -> 0 gates)");
   EXPECT_EQ(word_for({{"construction", 1}}), "built");
   EXPECT_EQ(word_for({{"identification", 18}}), "identified");
   EXPECT_EQ(word_for({{"start", 0}}), "untrained");

@@ -13,7 +13,8 @@ namespace espalier {
 
 std::vector<DivergenceRow> divergence(const LatticeModel& model, int boards, const ThreadPool& pool) {
   if (boards < 1) fail("divergence", fmt::format("{} boards", boards), "at least 1");
-  if (model.is_refined()) return divergence(*model.trained(), boards, pool);
+  if (model.is_refined())
+    fail("divergence", "a circuit that no weights made", "a model with soft gates", "train it by gradients");
   const RolloutOptions& r = model.rollout();
   const LatticeData data = model.goal().data(r, model.channels(), model.seed());
   const int count = std::min(boards, static_cast<int>(data.validation.boards()));

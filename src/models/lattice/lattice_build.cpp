@@ -2,6 +2,7 @@
 // verdict.
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "models/lattice/lattice_objective.hpp"
 #include "models/lattice/lattice_verdict.hpp"
 #include "models/lattice/lattice_view.hpp"
@@ -21,7 +22,7 @@ class LatticeObjective::Build : public Refinement {
         refiner_(*start_, {.seed = objective.seed_}, pool, LaneOptions{}, objective.options_.trials) {}
   SearchProgress progress() const override {
     const SearchScore& best = refiner_.search().state().best_score;
-    return {1, 1, static_cast<double>(best.wrong) / static_cast<double>(refiner_.boards()), best.size.gates, 0};
+    return {1, 1, static_cast<double>(best.wrong) / refiner_.boards(), best.size.gates, 0};
   }
   std::optional<Evaluation> metrics() const override { return objective_.metrics_of(progress(), 0); }
   bool step(const ThreadPool& pool) override {
@@ -95,10 +96,33 @@ class LatticeObjective::Identify : public Refinement {
   Identification found_;
 };
 
+// Fewer steps than any circuit needs: training may be tried all the same, and the user is told how it must end.
+class LatticeObjective::NothingToBuild : public Refinement {
+ public:
+  explicit NothingToBuild(std::string why) : why_(std::move(why)) {}
+  SearchProgress progress() const override { return {1, 1, 0, 0, 0}; }
+  bool step(const ThreadPool&) override { return false; }
+  bool found() const override { return false; }
+  std::string remark() const override { return why_; }
+  std::unique_ptr<Model> model(const ThreadPool&) const override { return nullptr; }
+  Evaluation evaluate(const ThreadPool&) const override { return {}; }
+  Provenance provenance() const override { return {}; }
+
+ private:
+  std::string why_;
+};
+
 // Pictures are built wherever anything goes: gradients and mutants have never done better there.
 std::unique_ptr<Refinement> LatticeObjective::build(const ThreadPool& pool) const {
   const bool any = options_.by == MadeBy::kAny, built = options_.by == MadeBy::kConstruction;
-  if (!origin_.empty() || !(any || built)) return nullptr;
+  const int least = goal_->least_steps(options_.rollout, options_.automaton.boundary == Boundary::kPeriodic);
+  if (options_.rollout.steps < least)  // which make_start() refuses where anything would be built
+    return std::make_unique<NothingToBuild>(fmt::format(
+        "{} for a {} cannot be enough: {}", counted(static_cast<std::uint64_t>(options_.rollout.steps), "step"),
+        goal_->name(),
+        least == LatticeGoal::kNever ? "the start does not tell cells apart that should differ"
+                                     : fmt::format("cells that should differ are alike before step {}", least)));
+  if (begins_with_model_ || !(any || built)) return nullptr;
   if (goal_->fits_a_part(seed_) && options_.rollout.steps == 1 && options_.rollout.fire_rate >= 1)
     return std::make_unique<Identify>(*this);
   if (goal_->fits_a_part(seed_) || !(built || goal_->one_start())) return nullptr;

@@ -168,6 +168,9 @@ LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, con
          "a cell hears of nothing that lies farther away than there are steps, and cells that should differ would be "
          "alike");
   }
+  if (options.by == MadeBy::kConstruction && from)
+    fail("by", "construction that begins with a model", "gradients, training or search",
+         "what is built begins with nothing");
   if (options.by == MadeBy::kConstruction && goal.draws_boards())
     fail("by", fmt::format("construction of a {}", goal.name()), "gradients, search or any",
          "there is no way yet to build it");
@@ -190,6 +193,7 @@ LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, con
 LatticeObjective::LatticeObjective(LatticeOptions options, std::shared_ptr<const LatticeGoal> goal, std::uint64_t seed,
                                    const LatticeModel* from, Provenance origin)
     : LatticeObjective(make_start(std::move(options), *goal, seed, from), goal, seed) {
+  begins_with_model_ = from != nullptr;
   origin_ = std::move(origin);
 }
 
@@ -386,7 +390,7 @@ class LatticeObjective::Search : public Refinement {
     const std::uint64_t before = refiner_ ? mutants_ : mutants_ - s.evaluations;
     // What it counts for in a budget is one circuit's: others are tried only where the task is solved, and end it.
     return {before + s.evaluations, before + (improves ? total : options.evaluations),
-            static_cast<double>(s.best_score.wrong) / static_cast<double>(shown().boards()), s.best_score.size.gates,
+            static_cast<double>(s.best_score.wrong) / shown().boards(), s.best_score.size.gates,
             std::min(before + s.evaluations, options.evaluations + options.improve) / kMutantsPerStep};
   }
   std::optional<Evaluation> metrics() const override {

@@ -99,6 +99,7 @@ class LatticeObjective : public Objective {
                           const LatticeModel* from);
   class Search;
   class Build;
+  class NothingToBuild;
   class Identify;
   // That a search may try.
   std::uint64_t mutants() const {
@@ -117,7 +118,8 @@ class LatticeObjective : public Objective {
   LatticeOptions options_;
   std::shared_ptr<const LatticeGoal> goal_;
   std::uint64_t seed_;
-  Provenance origin_;
+  bool begins_with_model_ = false;
+  Provenance origin_;  // of that model, where its file tells
   LatticeData data_;
   Automaton automaton_;
   Parameters parameters_;

@@ -201,7 +201,7 @@ std::unique_ptr<Stepper> make_stepper(const LatticeModel& model, int height, int
     return s;
   };
   if (soft && model.is_refined())
-    fail("soft run", "a model whose circuit was found by search", "one as it was trained", "it has no soft gates");
+    fail("soft run", "a circuit that no weights made", "a model with soft gates", "train it by gradients");
   if (soft) return std::make_unique<SoftStepper>(model, checked({0, height}), options);
   return std::make_unique<HardStepper>(model, height, width, checked, options);
 }

@@ -41,8 +41,10 @@ class PictureGoal : public LatticeGoal {
       fail("picture", "asynchronous growth out of nothing", "a seed, which tells cells apart",
            "give the options \"seed-row\" and \"seed-column\", and a periodic boundary");
     // A larger picture takes longer: the cells in its middle hear of the rim, or of the seed, only then.
+    // What is built needs some more, in which patterns tell cells apart.
     constexpr int kUsual = 15, kSpare = 4;
-    if (r.steps == 0) r.steps = std::max(kUsual, std::min(farthest(r), least_steps(r, periodic)) + kSpare);
+    if (r.steps == 0)
+      r.steps = std::max(kUsual, std::min(farthest(r), least_steps(r, periodic)) + std::max(kSpare, farthest(r) / 4));
   }
 
   // A cell hears of the rim of a board with a zero boundary, and of the seed, from as far away as there were steps;

@@ -88,7 +88,9 @@ ModelRefiner::ModelRefiner(const LatticeModel& model, const SearchOptions& optio
   auto rollout = std::make_unique<RolloutScore>(model.goal(), model.rollout(), model.channels(), model.periodic(),
                                                 model.seed(), channels_, lanes, demands);
   if (model.rollout().steps == 1 && !rollout->sampled()) {
-    score_ = std::make_unique<TableScore>(neighbourhood_table(rollout->shape(), rollout->examples()), lanes);
+    TargetTable table = neighbourhood_table(rollout->shape(), rollout->examples());
+    boards_ = static_cast<double>(table.count) / static_cast<double>(rollout->shape().cells());
+    score_ = std::make_unique<TableScore>(std::move(table), lanes);
   } else {
     boards_ = rollout->boards();
     const std::vector<std::string> names = demands ? model.goal().demands() : std::vector<std::string>();
@@ -123,10 +125,9 @@ bool ModelRefiner::unfinished(const LatticeModel& model, const ThreadPool& pool)
 
 Provenance ModelRefiner::provenance(const ThreadPool& pool) const {
   Provenance provenance;
-  const auto boards = static_cast<double>(boards_);
   for (const SearchStage& s : search_->state().history)
     provenance.push_back({s.constructed ? "construction" : "mutation", s.count,
-                          static_cast<double>(s.wrong_before) / boards, static_cast<double>(s.wrong_after) / boards,
+                          static_cast<double>(s.wrong_before) / boards_, static_cast<double>(s.wrong_after) / boards_,
                           s.gates_before, s.gates_after});
   const auto found = model_.refined(widen_cell(search_->state().best, channels_, model_.channels()));
   if (unfinished(*found, pool))  // what keeps the picture is built around it

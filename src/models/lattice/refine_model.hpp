@@ -16,8 +16,9 @@ class ModelRefiner {
   CircuitSearch& search() { return *search_; }
   const CircuitSearch& search() const { return *search_; }
   const SearchScore& before() const { return before_; }
-  // Boards that decide; wrong bits are counted over all of them. Of a single step, neighbourhoods count once each.
-  std::size_t boards() const { return boards_; }
+  // Boards that decide, over all of which wrong bits are counted. Of a single step, where neighbourhoods count once
+  // each: boards of as many cells as there are neighbourhoods.
+  double boards() const { return boards_; }
   // The best so far, as a model; finished if no bit is wrong and its goal has something to be built.
   std::unique_ptr<LatticeModel> best(const ThreadPool& pool = calling_thread()) const;
   // What was done to the model that it began with.
@@ -35,7 +36,7 @@ class ModelRefiner {
   SearchOptions options_;
   std::vector<int> channels_;
   std::unique_ptr<LaneScore> score_;
-  std::size_t boards_ = 1;
+  double boards_ = 1;
   SearchScore before_;
   std::unique_ptr<CircuitSearch> search_;
 };

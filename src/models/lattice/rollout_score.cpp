@@ -231,6 +231,13 @@ RolloutScore::RolloutScore(const LatticeGoal& goal, const RolloutOptions& rollou
   if (sampled_) draw_sample(0, SearchAim::kBits, {});
 }
 
+double RolloutScore::boards() const {
+  double cells = 0;
+  for (const Validation& v : validation_)
+    cells += static_cast<double>(v.start.boards()) * static_cast<double>(v.start.height() * v.start.width());
+  return cells / static_cast<double>(shape().cells());
+}
+
 BoardBatch RolloutScore::narrowed(const BoardBatch& start) const {
   BoardBatch narrow(start.boards(), start.height(), start.width(), static_cast<int>(channels_.size()));
   for (std::size_t w = 0; w < start.words(); ++w)

@@ -88,7 +88,8 @@ class RolloutScore : public LaneScore {
   std::uint64_t grade(const Netlist& circuit, const ThreadPool& pool) const override {
     return graded() ? grade_(circuit, pool) : 0;
   }
-  std::size_t boards() const { return validation_[0].start.boards(); }
+  // The boards that decide, larger ones counted by their cells.
+  double boards() const;
   const RolloutShape& shape() const { return stages_[0].shape; }
   const RolloutExamples& examples() const { return stages_[0].examples; }
 
