@@ -146,6 +146,9 @@ std::string RunFolder::seed_folder(const std::string& path, std::uint64_t seed) 
 }
 
 RunFolder RunFolder::create(const std::string& path, const std::string& config, bool force) {
+  if ((std::filesystem::absolute(path) / ".").lexically_normal().parent_path().filename() == kReplaced)
+    fail("run folder", fmt::format("{}, a name that runs use inside their folders", path), "another name",
+         "what is kept there is removed once the run around it has a checkpoint");
   make_folder(path);
   const auto look = [&](const Folder& folder) {
     // Who is training here is told of first: its files may have been made this very moment.

@@ -201,6 +201,14 @@ TEST(RunMark, AConfigThatSomebodyWroteByHandIsMarkedOnceItIsARun) {
 
 // --- What a run reads.
 
+TEST(RunFolderNames, TheOneOfReplacedRunsIsRefused) {
+  const TempFolder temp;
+  for (const char* name : {"replaced-run", "replaced-run/", "a/../replaced-run/."}) {
+    EXPECT_THROW(RunFolder::create(temp / name, steady_picture(temp, 10).text(), false), Error) << name;
+    EXPECT_FALSE(fs::exists(temp / "replaced-run"));
+  }
+}
+
 TEST(RunInputs, AFolderThatHoldsThemIsRefusedAndStaysWhole) {
   const TempFolder temp;
   ThreadPool pool(1);
