@@ -43,9 +43,6 @@ class RunConfig {
   std::string task;
   std::uint64_t seed = 1;   // the first one
   std::uint64_t seeds = 1;  // how many to train
-  // Of several seeds: the better half goes on after so many steps, of these the better half after twice as many, and so
-  // on to the last one. 0: all are trained to the end.
-  std::uint64_t halving = 0;
   // Of one seed: when it ends unsolved, further ones that follow from it are tried until one is solved or so much work
   // is done, in optimizer steps; searches count by Objective::refine_work. 0: no further ones.
   std::uint64_t budget = 0;
@@ -141,7 +138,7 @@ struct SeedReport {
   bool solved = false;                               // the verdict's
   bool started = false;
   // running, finished, solved, unconfirmed (passed, but not solved), hopeless, interrupted, failed; of several also
-  // beaten, by a lower seed that has passed, and dropped, by halving
+  // beaten, by a lower seed that has passed
   std::string outcome = "waiting";
   Provenance provenance = {};  // of the best model
   double seconds = 0;
@@ -172,9 +169,7 @@ struct RunReport {
 //
 // The winner depends neither on timing nor on the number of threads, and on the validation alone: the lowest seed that
 // passes it, or when none does, the best score, then the lower loss, then the lower seed. Once a seed has passed,
-// higher ones are stopped; how far those got does depend on timing, and nothing else does. By halving, a round is to
-// seeds what a whole training is without: the lowest seed that passes in it wins, and when none does, the better half
-// goes on, by the same order. DIR/halving.csv has the rounds.
+// higher ones are stopped; how far those got does depend on timing, and nothing else does.
 //
 // One seed under a budget: every further attempt has a seed that follows from the first one and its number, is trained
 // with all threads after the one before, and lies in DIR/seed-N.

@@ -28,7 +28,6 @@ constexpr Kind kMade[] = {{kCheckpoint, "espalier checkpoint "},
                           {kMetrics, "step,"},
                           {kDamagedMetrics, ""},  // whatever somebody made of the metrics
                           {kSeeds, "seed,"},
-                          {kHalving, "round,"},
                           {"loss.svg", "<svg"},
                           {"gates.svg", "<svg"},
                           {"growth.gif", "GIF8"}};

@@ -19,7 +19,7 @@
 
 namespace espalier {
 
-inline constexpr const char *kConfig = "config.json", *kLock = "lock", *kSeeds = "seeds.csv", *kHalving = "halving.csv";
+inline constexpr const char *kConfig = "config.json", *kLock = "lock", *kSeeds = "seeds.csv";
 inline constexpr const char *kModelFile = "model.safetensors", *kCheckpoint = "checkpoint.safetensors";
 inline constexpr const char* kPrevious = "checkpoint-previous.safetensors";
 inline constexpr const char* kNext = "checkpoint-next.safetensors";  // while it is being written

@@ -48,13 +48,6 @@ void Session::restore() {
     take(restore_checkpoint(*trainer_, SafetensorsFile::parse(checkpoint, "the checkpoint of rank 0"), notes(false)));
 }
 
-Bytes Session::checkpoint() const { return make_checkpoint(*trainer_, notes(false), refined_).serialize(); }
-
-void Session::go_on_from(const Bytes& checkpoint) {
-  take(restore_checkpoint(*trainer_, SafetensorsFile::parse(checkpoint, "a checkpoint in memory"), notes(false)));
-  first_step_ = trainer_->state().step;
-}
-
 void Session::take(Restored restored) {
   began_before_ = true;
   finished_ = restored.finished;
@@ -431,10 +424,10 @@ void Session::fill(SeedReport& report) const {
   PhaseSeconds phases = trainer_->phases();
   phases.search = search_seconds_;
   phases.whole += search_seconds_;
-  report.phases = sum(report.phases, phases);
-  report.phase_steps += s.step - first_step_;
+  report.phases = phases;
+  report.phase_steps = s.step - first_step_;
   report.other_bits = other_bits_;
-  report.bytes_sent += trainer_->bytes_sent() + agreement_bytes_;
+  report.bytes_sent = trainer_->bytes_sent() + agreement_bytes_;
   report.num_parameters = objective_->parameters().num_parameters();
 }
 

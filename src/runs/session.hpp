@@ -49,14 +49,10 @@ class Session {
   // Until the end, a stop, or go_on() being false after a step: that is Outcome::kInterrupted.
   Outcome run(RunControl& control, const std::function<bool(const Trainer&)>& go_on);
 
-  // All that a session that was left before its end goes on from, without a folder.
-  Bytes checkpoint() const;
-  void go_on_from(const Bytes& checkpoint);
-
   Trainer& trainer() { return *trainer_; }
   const Trainer& trainer() const { return *trainer_; }
   bool finished() const { return finished_; }  // by an earlier session: run() has nothing left to do
-  void fill(SeedReport& report) const;         // its times are added to those of earlier rounds
+  void fill(SeedReport& report) const;
   // Of the training, or of what was built or searched before and after it.
   const Evaluation& best() const;
   bool evaluated() const { return trainer_->state().evaluated || refined_; }

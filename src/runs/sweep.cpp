@@ -71,9 +71,7 @@ std::vector<SweepAxis> parse_axes(const std::string& text) {
   return axes;
 }
 
-bool is_set_by_sweep(std::string_view name) {
-  return name == "seed" || name == "seeds" || name == "until-solved" || name == "halving";
-}
+bool is_set_by_sweep(std::string_view name) { return name == "seed" || name == "seeds" || name == "until-solved"; }
 
 std::pair<double, double> Share::interval() const {
   if (trials == 0) return {0, 1};

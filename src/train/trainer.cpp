@@ -66,7 +66,7 @@ void Trainer::step() {
   const std::uint64_t step = state_.step;
   const std::uint64_t sent_before = pool_.ranks() ? pool_.ranks()->bytes_sent() : 0;
   const int returned = -2 * static_cast<int>(std::min<std::uint64_t>(state_.returns, 10));
-  objective_.begin_step(step, progress(step), state_.loss);
+  objective_.begin_step(step, progress(step));
   parameters.zero_grad(pool_);
   double loss = 0;
   for (std::uint64_t k = 0; k < options_.accumulate; ++k)

@@ -115,7 +115,7 @@ TEST(Program, WhatStandsBeforeACommandOrATaskIsRefusedAndNotIgnored) {
   refused({"train", "life", "--resume", "x"}, {"--resume", "with \"train\" alone"});
   refused({"sweep", "--seeds", "1", "life"}, {"--seeds", "before \"life\""});
   refused({"sweep"}, {"got no task"});
-  refused({"sweep", "life", "--halving", "5"}, {"--halving", "no such option"});  // a trial is one seed
+  refused({"sweep", "life", "--until-solved"}, {"--until-solved", "no such option"});  // a trial is one seed
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 

@@ -190,7 +190,6 @@ TEST(Seeds, WhatASweepIsGivenHoldsAlsoWhereItIsTheDefault) {
     EXPECT_FALSE(std::filesystem::exists(folder / "s"));
   };
   refused({"--async", "--boundary", "zero"}, {"boundary zero", "boundary periodic"});
-  refused({"--vary", "halving=5"}, {"halving"});
   refused({"--vary", "until-solved=false"}, {"until-solved"});
 }
 

@@ -105,7 +105,6 @@ void api_logic(std::span<const std::byte> bytes) {
       attempt([&] { count_gates(dlogits); });
       attempt([&] { add_gumbel_noise(dlogits, soft_choice(c), c.rarely() ? dlogits : values); });
       attempt([&] { mean_wire_entropy(network, c.floats(c.size(wires))); });
-      attempt([&] { wire_entropy_loss(network, c.floats(c.size(wires)), c.number(), dlogits); });
       Netlist netlist;
       std::vector<Net> nets;
       for (std::size_t i = c.size(static_cast<std::size_t>(network.inputs())); i > 0; --i)

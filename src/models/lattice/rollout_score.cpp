@@ -288,9 +288,9 @@ void RolloutScore::draw_sample(std::uint64_t generation, SearchAim aim, const Ne
   if (aim == SearchAim::kFlaws && !damaged_ && goal_.draws_boards()) draw_failures(generation, parent);
 }
 
-// A circuit that is right on hundreds of boards and wrong on one in thousands has no wrong bit on a few fresh boards, and
-// mutants could not tell what would be better: half of the sample are boards on which the parent fails, where there are
-// such among thousands that nothing else sees.
+// A circuit that is right on hundreds of boards and wrong on one in thousands has no wrong bit on a few fresh boards,
+// and mutants could not tell what would be better: half of the sample are boards on which the parent fails, where there
+// are such among thousands that nothing else sees.
 void RolloutScore::draw_failures(std::uint64_t generation, const Netlist& parent) {
   const std::uint64_t draw = kFittingDraw + generation;
   const JudgingBoards drawn = goal_.judging(rollout_, all_channels_, seed_, draw);
