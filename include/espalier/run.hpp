@@ -37,7 +37,7 @@ class RunConfig {
   RunConfig& operator=(const RunConfig& other);
   RunConfig(RunConfig&&) = default;
   RunConfig& operator=(RunConfig&&) = default;
-  // From the text of a config.json, also of older versions. `what` names it in Errors.
+  // From the text of a config.json. `what` names it in Errors.
   static RunConfig parse(std::string_view text, const std::string& what, std::span<const Task> tasks);
 
   std::string task;

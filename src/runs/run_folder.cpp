@@ -205,7 +205,7 @@ SafetensorsFile RunFolder::read(const std::string& path) const {
 
 void RunFolder::append_metrics(const TrainState& state) const { espalier::append_metrics(place(), state); }
 
-MetricsCheck RunFolder::trim_metrics(std::uint64_t step, const std::optional<MetricsSeal>& expected) const {
+MetricsCheck RunFolder::trim_metrics(std::uint64_t step, const MetricsSeal& expected) const {
   return espalier::trim_metrics(place(), step, expected);
 }
 

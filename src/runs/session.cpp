@@ -33,7 +33,7 @@ CheckpointNotes Session::notes(bool finished) const {
   RunConfig same = config_;
   same.train.steps = 0;  // a run may be given more steps than it began with ...
   same.budget = 0;       // ... and more attempts
-  return {finished, Hasher().add(without_mark(same.text())).hex(), inputs_, metrics_, traits_, other_bits_};
+  return {finished, Hasher().add(same.text()).hex(), inputs_, metrics_, traits_, other_bits_};
 }
 
 // Rank 0 has the folder; the others get what it has restored.
@@ -53,9 +53,7 @@ void Session::take(Restored restored) {
   finished_ = restored.finished;
   refined_ = std::move(restored.refined);
   other_bits_ = restored.other_bits;
-  // Before the metrics had a seal, their lines told their steps.
-  metrics_ = restored.metrics.value_or(MetricsSeal());
-  metrics_are_sealed_ = restored.metrics.has_value();
+  metrics_ = restored.metrics;
   const std::string changed = difference(restored.traits, traits_);
   if (changed.empty()) return;
   other_bits_ += fmt::format("{}resumed at step {} with another {}", other_bits_.empty() ? "" : "; ",
@@ -94,8 +92,7 @@ void Session::restore_from_files() {
   const TrainOptions& o = config_.train;
   if (s.step < o.steps && !(o.until_solved && passed()) && !(o.patience && s.evaluations_since_best >= o.patience))
     finished_ = false;  // given more steps
-  const bool sealed = !began_before_ || metrics_are_sealed_;
-  const MetricsCheck check = folder_->trim_metrics(s.step, sealed ? std::optional(metrics_) : std::nullopt);
+  const MetricsCheck check = folder_->trim_metrics(s.step, metrics_);
   metrics_ = check.seal;
   if (!check.damage.empty()) say(check.damage);
 }

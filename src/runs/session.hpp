@@ -102,9 +102,8 @@ class Session {
   std::unique_ptr<Trainer> trainer_;
   bool began_before_ = false, finished_ = false;
   std::optional<RefinedModel> refined_;
-  Verdict verdict_;      // none before the end
-  MetricsSeal metrics_;  // of the rows that were written
-  bool metrics_are_sealed_ = true;
+  Verdict verdict_;                                     // none before the end
+  MetricsSeal metrics_;                                 // of the rows that were written
   std::string other_bits_;                              // as in CheckpointNotes
   std::uint64_t first_step_ = 0, agreement_bytes_ = 0;  // sent to agree after every step whether to go on
   double search_seconds_ = 0;

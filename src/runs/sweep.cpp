@@ -149,12 +149,7 @@ SeedReport Sweep::trial(std::size_t combination, std::uint64_t seed, const std::
   const std::string path = RunFolder::seed_folder(folder + "/" + folder_name(settings_[combination]), seed);
   const bool begun = RunFolder::holds_run(path);
   Run run = begun ? Run::resume(path) : Run::create(config, {.folder = path});
-  const auto differs = [&](RunConfig written) {  // older versions wrote what was given, not what followed from it
-    if (written.text() == config.text()) return false;
-    written.settle();
-    return written.text() != config.text();
-  };
-  if (differs(run.config()))
+  if (run.config().text() != config.text())
     fail("sweep", fmt::format("{}, made with other settings", path), "trials of this sweep", "use another folder");
   const struct Entry {  // in the list of what stop() stops
     Sweep& sweep;

@@ -19,7 +19,7 @@ constexpr const char* kDivergedHint = "lower the learning rate or clip the gradi
 
 Fields fields_of(TrainOptions& o) {
   Fields f;
-  f.add("train-steps", o.steps, "optimizer steps", 0, 1e9).alias("epochs");
+  f.add("train-steps", o.steps, "optimizer steps", 0, 1e9);
   f.add("lr", o.schedule.lr, "learning rate", 0, 1e3);
   f.add("schedule", o.schedule.kind, "schedule of the learning rate after the warm-up", {"constant", "step", "cosine"});
   f.add("lr-final", o.schedule.final_fraction, "cosine: rate at the end, as a fraction of the learning rate", 0, 1);

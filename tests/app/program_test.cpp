@@ -22,7 +22,7 @@ TEST(Program, HelpNamesTheCommandsAndTheirOptions) {
   }
   expect_in(run({"train", "--help"}).out, {"--list", "--resume", "checkerboard"});
   expect_in(run({"train", "checkerboard", "--help"}).out,
-            {"--train-steps", "--epochs", "--lr", "--seeds", "--out", "--update", "256x10"});
+            {"--train-steps", "--lr", "--seeds", "--out", "--update", "256x10"});
   expect_in(run({"bench", "--help"}).out, {"--threads", "--filter", "--signature"});
   expect_in(run({"info", "--help"}).out, {"--json"});
 }

@@ -84,7 +84,7 @@ Arguments picture(const TempFolder& folder, const std::string& seed, const std::
           "32x2,16,8,4",
           "--steps",
           "4",
-          "--epochs",
+          "--train-steps",
           "300",
           "--gumbel-final",
           "0",
