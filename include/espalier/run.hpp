@@ -56,7 +56,7 @@ class RunConfig {
   // The same for a new run: settings that follow from others, such as the shape of a model to begin with, take their
   // values here, so that config.json tells what is trained (of a refined model `kernels` stays what the file says,
   // though its circuit may take more). Those of a run that goes on stay as they were written.
-  std::unique_ptr<Objective> settle();
+  std::unique_ptr<Objective> resolve();
   std::string text() const;  // as config.json holds it
 
  private:
@@ -89,7 +89,7 @@ struct RunEvent {
 };
 using RunListener = std::function<void(const RunEvent&)>;
 
-class ControlSeat;  // of a seed that is running
+class ControlSubscription;  // of a seed that is running
 
 // Steers a run from any thread. What is asked takes effect within one chunk of work: the unfinished step counts for
 // nothing and is done again. After that one step is finished before the next request is heard, so that a run moves on
@@ -105,13 +105,13 @@ class RunControl {
   bool paused() const;
 
  private:
-  friend class ControlSeat;
+  friend class ControlSubscription;
   void ask(const std::function<void()>& change, bool at_once = false);
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false, paused_ = false;
   std::uint64_t saves_ = 0, snapshots_ = 0;
-  std::vector<ControlSeat*> seats_;
+  std::vector<ControlSubscription*> subscriptions_;
 };
 
 struct RunOptions {

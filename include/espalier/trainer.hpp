@@ -147,9 +147,9 @@ class Objective {
   // Called after the weights have moved, once per step: what its mini-batches have left becomes state, as accumulate()
   // alone may be cancelled and called again.
   virtual void end_step() {}
-  // Whether training has gone astray and is to go back to the best weights, with a lower rate from there on.
+  // Whether training has diverged and is to go back to the best weights, with a lower rate from there on.
   // `progress` is that of the step that was judged.
-  virtual bool astray(double /*progress*/, const Evaluation& /*last*/, const Evaluation& /*best*/) const {
+  virtual bool diverged(double /*progress*/, const Evaluation& /*last*/, const Evaluation& /*best*/) const {
     return false;
   }
 

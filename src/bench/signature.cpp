@@ -15,7 +15,7 @@
 #include "espalier/lattice_model.hpp"
 #include "espalier/run.hpp"
 #include "espalier/synth.hpp"
-#include "models/lattice/kept_cell.hpp"
+#include "models/lattice/cell_wrapper.hpp"
 #include "models/lattice/lattice_objective.hpp"
 #include "netlist/cell.hpp"
 #include "runs/checkpoint.hpp"
@@ -430,8 +430,8 @@ void hash_circuits(Hasher& hash, const ThreadPool& pool) {
 void hash_kept(Hasher& hash, const ThreadPool&) {
   Netlist cell = empty_cell(1);
   cell.add_output("next0", cell.add_gate(Gate::kXor, 1, 3));
-  for (const Keep keep : {Keep::kPersist, Keep::kHeal, Keep::kAsync})
-    hash_netlist(hash, kept_cell(cell, {keep, 3, 5, 5, 2, 2}, 0));
+  for (const Wrapper wrapper : {Wrapper::kPersist, Wrapper::kHeal, Wrapper::kAsync})
+    hash_netlist(hash, wrapped_cell(cell, {wrapper, 3, 5, 5, 2, 2}, 0));
 }
 
 void hash_all_wirings(Hasher& hash, const ThreadPool&) {

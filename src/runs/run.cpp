@@ -337,7 +337,7 @@ Run Run::create(RunConfig config, const RunOptions& options) {
   Fields fields = config.fields();  // members can be set without their fields
   for (Field& field : fields.list()) field.set(field.value());
   auto state = std::make_unique<State>(std::move(config), options);
-  state->first = state->config.settle();  // what is impossible fails here, before there is a folder
+  state->first = state->config.resolve();  // what is impossible fails here, before there is a folder
   check_same_inputs(state->config.options().input_files(), options.ranks);
   if (!options.folder.empty() && state->writes()) {
     refuse_folder_of_inputs(options.folder, state->config.options().input_files());

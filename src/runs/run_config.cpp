@@ -54,7 +54,7 @@ Fields RunConfig::fields() {
   return f;
 }
 
-std::unique_ptr<Objective> RunConfig::settle() {
+std::unique_ptr<Objective> RunConfig::resolve() {
   const Task* known = known_task(task, all_tasks());  // null: one of the caller's own
   const bool asked = budget_named_ || (known && budget != known->budget);
   if (asked && budget && seeds > 1)

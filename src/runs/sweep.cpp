@@ -132,7 +132,7 @@ Sweep::Sweep(const std::string& task, const Settings& fixed, std::vector<SweepAx
     config.seeds = 1;
     config.train.until_solved = true;
     config.seed = first_seed;
-    config.settle();  // what is impossible fails here, before anything is trained
+    config.resolve();  // what is impossible fails here, before anything is trained
     configs_.push_back(std::move(config));
   }
 }

@@ -105,7 +105,7 @@ void Trainer::evaluate() {
     state_.best_state = objective_.state();
   } else {
     ++state_.evaluations_since_best;
-    if (state_.step > 0 && objective_.astray(progress(state_.step - 1), state_.last, state_.best)) go_back();
+    if (state_.step > 0 && objective_.diverged(progress(state_.step - 1), state_.last, state_.best)) go_back();
   }
   state_.evaluated = true;
   state_.evaluated_step = state_.step;

@@ -259,7 +259,7 @@ void api_train(std::span<const std::byte> bytes) {
           AlignedVector<float> total(c.size(slots.count() ? slots.slot(0).size() : 0));
           if (c.rarely()) slots.add_to(slots.slot(c.below(5)));  // into itself
           slots.add_to(total);
-          GradientSlots::Own own = slots.own(calling_thread(), c.below(4));
+          GradientSlots::Share own = slots.share(calling_thread(), c.below(4));
           if (c.rarely()) own = {c.below(9), c.below(9), c.below(3), c.below(2) > 0};
           slots.zero(own);
           slots.add_shared(total, own);

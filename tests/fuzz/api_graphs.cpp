@@ -147,13 +147,13 @@ void api_dag(std::span<const std::byte> bytes) {
         break;
       case 22:
         attempt([&] {
-          net.restore_edge(id(), id(), id(), c.number());
+          net.insert_edge(id(), id(), id(), c.number());
           net.reserve_ids(id(), c.rarely() ? 0xFFFFFFFF : id());
         });
         break;
       case 23:
         attempt([&] {
-          net.restore_node(id(), static_cast<NodeKind>(c.below(3)), static_cast<Activation>(c.below(5)), c.number());
+          net.insert_node(id(), static_cast<NodeKind>(c.below(3)), static_cast<Activation>(c.below(5)), c.number());
         });
         break;
       case 24:
@@ -195,7 +195,7 @@ void api_dag(std::span<const std::byte> bytes) {
       default:
         attempt([&] {
           DagNN text = DagNN::from_text(std::string(c.below(4), static_cast<char>('a' + c.below(3))));
-          if (c.below(4)) shared.write_to(text);
+          if (c.below(4)) shared.tie(text);
           text.forward(c.floats(text.num_inputs()), 1);
           text.backward_accumulate(c.floats(text.num_outputs()));
           shared.add_gradients(text);

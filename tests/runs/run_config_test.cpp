@@ -54,7 +54,7 @@ TEST(RunConfig, ABoundaryThatWasChosenIsCheckedAndOneThatWasWrittenIsNot) {
   EXPECT_NO_THROW(old.make_objective());
   EXPECT_EQ(old.text(), text);
   RunConfig made = parse(written);
-  made.settle();
+  made.resolve();
   EXPECT_EQ(Json::parse(made.text())["boundary"], "zero");
   RunConfig chosen = parse(written);
   chosen.set("boundary", "periodic");

@@ -139,7 +139,7 @@ void LatticeObjective::restore_state(const SafetensorsFile& state) {
 }
 
 // At its full rate the straight-through end has turned one wrong bit into hundreds within a few dozen steps.
-bool LatticeObjective::astray(double progress, const Evaluation& last, const Evaluation& best) const {
+bool LatticeObjective::diverged(double progress, const Evaluation& last, const Evaluation& best) const {
   return progress >= options_.recipe.straight_from && last.loss > 2 * best.loss + 1;
 }
 

@@ -59,7 +59,7 @@ class LatticeObjective : public Objective {
   Evaluation evaluate(const ThreadPool& pool) override;
   void begin_step(std::uint64_t step, double progress) override;
   void end_step() override;
-  bool astray(double progress, const Evaluation& last, const Evaluation& best) const override;
+  bool diverged(double progress, const Evaluation& last, const Evaluation& best) const override;
   SafetensorsFile state() const override;
   void restore_state(const SafetensorsFile& state) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;

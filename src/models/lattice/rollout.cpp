@@ -91,7 +91,7 @@ struct Rollout::State {
 
   // Whole groups of samples over the ranks of the pool: what a sample does concerns no other.
   void share(const ThreadPool& pool) {
-    own = slots.own(pool, static_cast<std::size_t>(geometry.chunks_per_group()));
+    own = slots.share(pool, static_cast<std::size_t>(geometry.chunks_per_group()));
     first_sample = sample_of(own.begin);
     last_sample = own.end == slots.count() ? geometry.batch() : sample_of(own.end);
   }
@@ -145,7 +145,7 @@ struct Rollout::State {
   Wavefront wavefront;
   GradientSlots slots;  // one per chunk
   double reduction_seconds = 0;
-  GradientSlots::Own own{};  // this rank's chunks, and their samples
+  GradientSlots::Share own{};  // this rank's chunks, and their samples
   int first_sample = 0, last_sample = 0;
   ScratchPool<BlockScratch> scratch;
   std::span<const float> target;  // of the loss, until it is ended

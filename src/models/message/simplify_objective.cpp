@@ -135,7 +135,7 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
   starts.push_back(members.size());
   const std::size_t chunks = starts.size() - 1;
 
-  const GradientSlots::Own own = slots_.own(pool);
+  const GradientSlots::Share own = slots_.share(pool);
   const std::size_t first = std::min(own.begin, chunks), last = std::min(own.end, chunks);
   slots_.zero(own, pool);
   std::vector<double> losses(kSlots);
