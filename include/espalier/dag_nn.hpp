@@ -63,7 +63,6 @@ class DagTopology {
   const std::map<NodeId, DagNode>& nodes() const { return nodes_; }
   const std::map<EdgeId, DagEdge>& edges() const { return edges_; }
   bool has_node(NodeId id) const { return nodes_.contains(id); }
-  bool has_edge(EdgeId id) const { return edges_.contains(id); }
   const DagNode& node(NodeId id) const;  // Errors for unknown ids
   const DagEdge& edge(EdgeId id) const;
   std::optional<EdgeId> find_edge(NodeId from, NodeId to) const;
@@ -152,7 +151,6 @@ class SymbolWeights {
   void step(float lr);  // plain SGD
 
   std::size_t num_weights() const { return weights_.size(); }
-  std::size_t num_biases() const { return biases_.size(); }
   std::optional<float> weight(std::uint32_t from, std::uint32_t to) const;  // by code points; empty when never met
   std::optional<float> bias(std::uint32_t symbol) const;
 
