@@ -32,7 +32,7 @@ Command data_command() {
   Fields& o = simplify.options;
   o.add("count", f->count, "how many expressions, no two alike", 1, 1e7);
   o.add("depth", f->options.depth, "depth of the deepest expression", 1, 12);
-  o.add("max-number", f->options.max_number, "numbers are 0 to this", 1, 99).alias("most-number");
+  o.add("max-number", f->options.max_number, "numbers are 0 to this", 1, 99);
   o.add("share", f->options.share, "one node for equal subexpressions");
   o.add("seed", f->seed, "seed", 0, 1.8446744073709552e19);
   o.add("out", f->out, "where to write (default: standard output)").alias("o").metavar("FILE.jsonl");

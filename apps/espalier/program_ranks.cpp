@@ -78,7 +78,7 @@ int as_rank(int argc, char** argv, int (*work)(int, char**)) {
   int exit_code = kUsage;
   try {
     const std::string difference =
-        joined ? unlike(*joined, program_traits({argv + 1, argv + argc}, hwy::SupportedTargets())) : "";
+        joined ? trait_difference(*joined, program_traits({argv + 1, argv + argc}, hwy::SupportedTargets())) : "";
     if (difference.empty())
       exit_code = work(argc, argv);
     else

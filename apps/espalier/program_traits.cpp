@@ -15,7 +15,7 @@ std::vector<Trait> program_traits(std::span<char* const> options, std::int64_t t
   return traits;
 }
 
-std::string unlike(Ranks& ranks, std::span<const Trait> mine) {
+std::string trait_difference(Ranks& ranks, std::span<const Trait> mine) {
   for (const Trait& trait : mine) {
     const std::vector<std::string> all = ranks.all_gather_text(trait.value);
     const auto other = std::ranges::find_if(all, [&](const std::string& one) { return one != all[0]; });

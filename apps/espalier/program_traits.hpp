@@ -17,7 +17,7 @@ std::vector<Trait> program_traits(std::span<char* const> options, std::int64_t t
 
 // On every rank one line about the first trait and the lowest rank that has another value than rank 0; empty when all
 // are alike. All ranks must call it.
-std::string unlike(Ranks& ranks, std::span<const Trait> mine);
+std::string trait_difference(Ranks& ranks, std::span<const Trait> mine);
 
 // Where this program may run: a name that its machine alone has, and a letter for each of its cores, x for those that
 // are allowed.

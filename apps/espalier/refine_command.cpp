@@ -18,7 +18,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "runs/outputs.hpp"
-#include "synth/table_score.hpp"
+#include "synth/target_table.hpp"
 
 namespace espalier::app {
 namespace {
@@ -195,7 +195,7 @@ int refine_table(const Options& o, const std::string& output) {
   ExportOptions options;
   options.format = format;
   options.file = output;
-  const auto files = [&] { return export_circuit(ProvedCircuit::as_given(search.state().best), options); };
+  const auto files = [&] { return export_circuit(ProvedCircuit::unproved(search.state().best), options); };
   for (const ExportedFile& file : files())
     if (file.path != output) check_unnamed_output("-o", file.path);
   SearchRun run(o, search, search.state().best_score, 1, output);

@@ -45,7 +45,7 @@ Command rewrite_command() {
   command.arguments = {
       {"model", &f->model, "what `espalier train simplify` made: its run's folder or model.safetensors"},
       {"expression", &f->expression, "in prefix form, e.g. '(+ (* x 1) 0)'"}};
-  command.options.add("max-passes", f->max_passes, "give up after this many passes", 1, 100000).alias("most-passes");
+  command.options.add("max-passes", f->max_passes, "give up after this many passes", 1, 100000);
   command.options.add("dot", f->dot, "print all passes as one graph for graphviz instead");
   command.options.add("check", f->check, "compare with the exact engine; exit with 3 when they differ");
   add_json(command.options, f->json);

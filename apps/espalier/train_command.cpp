@@ -405,8 +405,7 @@ Command train_command() {
   command.what_it_takes = "task";
   command.options.add("list", flags->list, "list the tasks");
   command.options.add("resume", flags->resume, "continue the run in this folder").metavar("DIR");
-  command.options.add("train-steps", flags->more_steps, "with --resume: train up to this many steps in all", 0, 1e9)
-      .alias("epochs");
+  command.options.add("train-steps", flags->more_steps, "with --resume: train up to this many steps in all", 0, 1e9);
   command.options.add("budget", flags->more_budget, "with --resume: a larger budget for attempts with other seeds", 0,
                       1e15);
   add_run_flags(command.options, *flags);

@@ -63,7 +63,6 @@ class DagTopology {
   const std::map<NodeId, DagNode>& nodes() const { return nodes_; }
   const std::map<EdgeId, DagEdge>& edges() const { return edges_; }
   bool has_node(NodeId id) const { return nodes_.contains(id); }
-  bool has_edge(EdgeId id) const { return edges_.contains(id); }
   const DagNode& node(NodeId id) const;  // Errors for unknown ids
   const DagEdge& edge(EdgeId id) const;
   std::optional<EdgeId> find_edge(NodeId from, NodeId to) const;
@@ -89,8 +88,8 @@ class DagTopology {
   Order levels() const;
 
   // For files: ids as they were, and the ids the next additions get.
-  void restore_node(NodeId id, NodeKind kind, Activation activation, std::uint32_t symbol);
-  void restore_edge(EdgeId id, NodeId from, NodeId to);
+  void insert_node(NodeId id, NodeKind kind, Activation activation, std::uint32_t symbol);
+  void insert_edge(EdgeId id, NodeId from, NodeId to);
   void reserve_ids(NodeId next_node, EdgeId next_edge);
   NodeId next_node() const { return next_node_; }
   EdgeId next_edge() const { return next_edge_; }
@@ -136,7 +135,7 @@ class DagNN;
 //   SymbolWeights shared;
 //   for (const std::string text : {"hello", "help"}) {
 //     DagNN network = DagNN::from_text(text);
-//     shared.write_to(network);  // then forward and backward_accumulate, and
+//     shared.tie(network);  // then forward and backward_accumulate, and
 //     shared.add_gradients(network);
 //   }
 //   shared.step(0.1f);
@@ -144,15 +143,14 @@ class SymbolWeights {
  public:
   // Sets the network's weights and biases. Pairs and symbols that are met for the first time start with what the
   // network has there; of several in one network the one with the lowest id decides.
-  void write_to(DagNN& network);
+  void tie(DagNN& network);
   // Adds what the network's edges and biases got since its zero_grad(), in the order of their ids. A pair or symbol
-  // that write_to has not met is an Error.
+  // of no tied network is an Error.
   void add_gradients(const DagNN& network);
   void zero_grad();
   void step(float lr);  // plain SGD
 
   std::size_t num_weights() const { return weights_.size(); }
-  std::size_t num_biases() const { return biases_.size(); }
   std::optional<float> weight(std::uint32_t from, std::uint32_t to) const;  // by code points; empty when never met
   std::optional<float> bias(std::uint32_t symbol) const;
 
@@ -274,10 +272,10 @@ class DagNN {
   std::size_t weight_index(EdgeId edge);
   std::size_t bias_index(NodeId node);
 
-  // A network with the ids of an older one, e.g. out of a file: any node or edge may be put back, then new ones
+  // By ids of one's own, e.g. those of a file: any node or edge that is not there may be inserted, then new ones
   // get ids from next_node and next_edge, or higher ones when those are in use.
-  void restore_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol = kNoSymbol);
-  void restore_edge(EdgeId id, NodeId from, NodeId to, float weight);
+  void insert_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol = kNoSymbol);
+  void insert_edge(EdgeId id, NodeId from, NodeId to, float weight);
   void reserve_ids(NodeId next_node, EdgeId next_edge);
 
   // --- Files: tensors "dag.*". Gradients are not kept. The shape alone has ids, kinds, edges and flags; a network made

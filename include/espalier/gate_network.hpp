@@ -256,16 +256,7 @@ GateCounts count_gates(std::span<const float> logits, Parametrisation parametris
 // alike). Entries are decided one by one, so theirs are added up.
 double mean_entropy(std::span<const float> logits, Parametrisation parametrisation = Parametrisation::kGates);
 
-// A loss for undecided gates: weight times the sum of their entropies, in nats. Adds its gradients to dlogits and
-// returns it. The same bits for any pool.
-double entropy_loss(std::span<const float> logits, float weight, std::span<float> dlogits,
-                    const ThreadPool& pool = calling_thread(),
-                    Parametrisation parametrisation = Parametrisation::kGates);
-
-// The same for pins that choose among candidates: the mean in bits (0 without such pins), and a loss. wires: the
-// network's logits of wires.
+// The same for pins that choose among candidates; 0 without such pins. wires: the network's logits of wires.
 double mean_wire_entropy(const GateNetwork& network, std::span<const float> wires);
-double wire_entropy_loss(const GateNetwork& network, std::span<const float> wires, float weight,
-                         std::span<float> dwires);
 
 }  // namespace espalier

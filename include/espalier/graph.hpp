@@ -3,7 +3,6 @@
 // Example:
 //   const Graph path(3, {{0, 1}, {1, 2}});                                  // three nodes in a row
 //   const std::uint32_t before_one = path.sources()[path.in_offsets()[1]];  // 0, the first of the edges into node 1
-//   const std::vector<std::uint32_t> level = dag_levels(path);              // 0, 1, 2
 //   LabelledGraph water{.labels = {"H", "O", "H"}, .edges = {{0, 1, "single"}, {1, 2, "single"}}};
 //   water.check();
 //   const LabelledGraph a{.labels = {"C", "O"}, .edges = {{0, 1, "double"}}};
@@ -52,8 +51,6 @@ class Graph {
   Graph(std::size_t nodes, std::span<const Edge> edges, Repeats repeats = Repeats::kRefuse);
   Graph(std::size_t nodes, std::initializer_list<Edge> edges, Repeats repeats = Repeats::kRefuse)
       : Graph(nodes, std::span(edges.begin(), edges.size()), repeats) {}
-  // targets[u] lists the nodes that u has an edge to, in any order.
-  static Graph from_lists(std::span<const std::vector<std::uint32_t>> targets, Repeats repeats = Repeats::kRefuse);
 
   std::size_t num_nodes() const { return in_offsets_.size() - 1; }
   std::size_t num_edges() const { return sources_.size(); }
@@ -68,24 +65,9 @@ class Graph {
   std::span<const std::uint32_t> targets() const { return targets_; }          // [E]
   std::span<const std::uint32_t> out_edges() const { return out_edges_; }      // [E] edge number at that place
 
-  // Errors for unknown nodes.
-  std::size_t in_degree(std::size_t v) const { return degree(in_offsets_, v); }
-  std::size_t out_degree(std::size_t u) const { return degree(out_offsets_, u); }
-
  private:
-  std::size_t degree(const std::vector<std::uint32_t>& offsets, std::size_t node) const {
-    if (node >= num_nodes()) [[unlikely]]
-      refuse_node(node);
-    return offsets[node + 1] - offsets[node];
-  }
-  [[noreturn]] void refuse_node(std::size_t node) const;
-
   std::vector<std::uint32_t> in_offsets_, sources_, given_, out_offsets_, targets_, out_edges_;
 };
-
-// Level of every node of a DAG: 0 without incoming edges, else 1 + the largest level of its sources.
-// A cycle is an Error that names the nodes on it.
-std::vector<std::uint32_t> dag_levels(const Graph& graph);
 
 // Many graphs side by side as one: node i of graph g becomes node first_node[g] + i.
 struct GraphBatch {

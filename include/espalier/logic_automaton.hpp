@@ -137,14 +137,12 @@ class Rollout {
   std::vector<float> state(int t) const;
   // The last state with every value rounded, [batch][C][H][W]; of all samples, also where ranks have shared them out.
   std::vector<std::uint8_t> last_bits(const ThreadPool& pool = calling_thread()) const;
-  // Sum over batch, cells and the first `loss_channels` channels of (y - target)^2 at the last step, or its mean over
-  // the last `loss_steps`; target: [batch][loss_channels][H][W]. Fixed order. Keeps the gradient for backward().
-  double loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread(),
-              int loss_steps = 1);
+  // Sum over batch, cells and the first `loss_channels` channels of (y - target)^2 at the last step;
+  // target: [batch][loss_channels][H][W]. Fixed order. Keeps the gradient for backward().
+  double loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread());
   // The same in two parts, so that over ranks the last states travel during backward(): what that needs is there after
   // begin_loss(), and the sum is made by end_loss(), until when the target must not change.
-  void begin_loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread(),
-                  int loss_steps = 1);
+  void begin_loss(std::span<const float> target, int loss_channels, const ThreadPool& pool = calling_thread());
   double end_loss(const ThreadPool& pool = calling_thread());
   // The gradients of all gates over all steps, of the last loss of the last forward pass. Without its name it must be
   // clear that it is meant: an Error when there have been two or more since the last backward pass ...

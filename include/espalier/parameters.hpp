@@ -160,16 +160,16 @@ class GradientSlots {
   // Slots over the ranks of a pool, in units of so many neighbours: which are this one's, all of them without ranks or
   // when there is only one unit. Slots of others need not be filled in for add_shared(), which is add_to() to the bit:
   // ranks give each other the sums of whole subtrees, and everyone completes the same tree.
-  struct Own {
+  struct Share {
     std::size_t begin, end, unit;
     bool shared;  // others have the rest
   };
-  Own own(const ThreadPool& pool, std::size_t unit = 1) const;
-  void zero(const Own& own, const ThreadPool& pool = calling_thread());
-  void add_shared(std::span<float> total, const Own& own, const ThreadPool& pool = calling_thread());
+  Share share(const ThreadPool& pool, std::size_t unit = 1) const;
+  void zero(const Share& share, const ThreadPool& pool = calling_thread());
+  void add_shared(std::span<float> total, const Share& share, const ThreadPool& pool = calling_thread());
 
  private:
-  void check_own(const Own& own) const;
+  void check_share(const Share& share) const;
   void check_total(std::span<const float> total) const;
 
   std::size_t slots_, floats_, stride_;

@@ -37,15 +37,12 @@ class RunConfig {
   RunConfig& operator=(const RunConfig& other);
   RunConfig(RunConfig&&) = default;
   RunConfig& operator=(RunConfig&&) = default;
-  // From the text of a config.json, also of older versions. `what` names it in Errors.
+  // From the text of a config.json. `what` names it in Errors.
   static RunConfig parse(std::string_view text, const std::string& what, std::span<const Task> tasks);
 
   std::string task;
   std::uint64_t seed = 1;   // the first one
   std::uint64_t seeds = 1;  // how many to train
-  // Of several seeds: the better half goes on after so many steps, of these the better half after twice as many, and so
-  // on to the last one. 0: all are trained to the end.
-  std::uint64_t halving = 0;
   // Of one seed: when it ends unsolved, further ones that follow from it are tried until one is solved or so much work
   // is done, in optimizer steps; searches count by Objective::refine_work. 0: no further ones.
   std::uint64_t budget = 0;
@@ -59,7 +56,7 @@ class RunConfig {
   // The same for a new run: settings that follow from others, such as the shape of a model to begin with, take their
   // values here, so that config.json tells what is trained (of a refined model `kernels` stays what the file says,
   // though its circuit may take more). Those of a run that goes on stay as they were written.
-  std::unique_ptr<Objective> settle();
+  std::unique_ptr<Objective> resolve();
   std::string text() const;  // as config.json holds it
 
  private:
@@ -92,7 +89,7 @@ struct RunEvent {
 };
 using RunListener = std::function<void(const RunEvent&)>;
 
-class ControlSeat;  // of a seed that is running
+class ControlSubscription;  // of a seed that is running
 
 // Steers a run from any thread. What is asked takes effect within one chunk of work: the unfinished step counts for
 // nothing and is done again. After that one step is finished before the next request is heard, so that a run moves on
@@ -108,13 +105,13 @@ class RunControl {
   bool paused() const;
 
  private:
-  friend class ControlSeat;
+  friend class ControlSubscription;
   void ask(const std::function<void()>& change, bool at_once = false);
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false, paused_ = false;
   std::uint64_t saves_ = 0, snapshots_ = 0;
-  std::vector<ControlSeat*> seats_;
+  std::vector<ControlSubscription*> subscriptions_;
 };
 
 struct RunOptions {
@@ -141,7 +138,7 @@ struct SeedReport {
   bool solved = false;                               // the verdict's
   bool started = false;
   // running, finished, solved, unconfirmed (passed, but not solved), hopeless, interrupted, failed; of several also
-  // beaten, by a lower seed that has passed, and dropped, by halving
+  // beaten, by a lower seed that has passed
   std::string outcome = "waiting";
   Provenance provenance = {};  // of the best model
   double seconds = 0;
@@ -172,9 +169,7 @@ struct RunReport {
 //
 // The winner depends neither on timing nor on the number of threads, and on the validation alone: the lowest seed that
 // passes it, or when none does, the best score, then the lower loss, then the lower seed. Once a seed has passed,
-// higher ones are stopped; how far those got does depend on timing, and nothing else does. By halving, a round is to
-// seeds what a whole training is without: the lowest seed that passes in it wins, and when none does, the better half
-// goes on, by the same order. DIR/halving.csv has the rounds.
+// higher ones are stopped; how far those got does depend on timing, and nothing else does.
 //
 // One seed under a budget: every further attempt has a seed that follows from the first one and its number, is trained
 // with all threads after the one before, and lies in DIR/seed-N.

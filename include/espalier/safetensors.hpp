@@ -51,7 +51,7 @@ class SafetensorsFile {
   // Whatever reads a file refuses a sealed one that does not match its own.
   void seal();
   bool is_sealed() const;            // and matches
-  std::string tensors_hash() const;  // the seal of older files, "tensors_hash", heeded as well
+  std::string tensors_hash() const;  // of the tensors alone, without the metadata
 
   std::vector<std::byte> serialize() const;
   // Never trusts a length: a truncated, oversized or malformed file is a one-line Error. `what` names the

@@ -192,7 +192,6 @@ class Simulator {
 
   // The number of the next step: it keys fire mask and damage, so a run can be cut in pieces.
   std::uint64_t step() const { return step_; }
-  void set_step(std::uint64_t step) { step_ = step; }
   // The rows that run() takes: all, or this process's band, which has none when there are more processes than rows.
   std::size_t first_row() const;
   std::size_t rows() const;

@@ -227,7 +227,7 @@ Netlist import_circuit(std::string_view bytes, const std::string& file);
 class ProvedCircuit {
  public:
   // Every gate as it stands. That nothing is proved about it is what proof() says.
-  static ProvedCircuit as_given(const Netlist& netlist);
+  static ProvedCircuit unproved(const Netlist& netlist);
 
   const Netlist& netlist() const { return netlist_; }
   const NetlistCounts& counts() const { return counts_; }

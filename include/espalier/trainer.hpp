@@ -143,15 +143,15 @@ class Objective {
   virtual Evaluation evaluate(const ThreadPool& pool) = 0;
 
   // Called before the first accumulate of a step: temperature, noise and other things that follow a plan.
-  // `progress` is step / total steps, `last_loss` the loss of the step before (NaN before the first). A cancelled
-  // step is begun again: changes of weights or state must happen once per step number.
-  virtual void begin_step(std::uint64_t /*step*/, double /*progress*/, double /*last_loss*/) {}
+  // `progress` is step / total steps. A cancelled step is begun again: changes of weights or state must happen once per
+  // step number.
+  virtual void begin_step(std::uint64_t /*step*/, double /*progress*/) {}
   // Called after the weights have moved, once per step: what its mini-batches have left becomes state, as accumulate()
   // alone may be cancelled and called again.
   virtual void end_step() {}
-  // Whether training has gone astray and is to go back to the best weights, with a lower rate from there on.
+  // Whether training has diverged and is to go back to the best weights, with a lower rate from there on.
   // `progress` is that of the step that was judged.
-  virtual bool astray(double /*progress*/, const Evaluation& /*last*/, const Evaluation& /*best*/) const {
+  virtual bool diverged(double /*progress*/, const Evaluation& /*last*/, const Evaluation& /*best*/) const {
     return false;
   }
 

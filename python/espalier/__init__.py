@@ -19,7 +19,7 @@ from ._networks import AdamW, DagNN, GraphTransformNet, MessagePassing, SGD, Tap
 from ._runs import Interrupted, RewriteModel, Run, TableModel, last_run, load, options, resume, tasks, train
 from ._show import Boards
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "AdamW", "Boards", "Circuit", "DagNN", "EditDistance", "Error", "Graph", "GraphTransformNet",

@@ -64,7 +64,7 @@ class Circuit(Wrapper):
         """A smaller circuit that is proved to compute the same; ``proof`` says how. ``goal`` is what to make small:
         "gates", "ands", "depth" or "lut6"; ``search`` is how many mutants to try for fewer gates."""
         settings = [("sweep", flag(sweep, "sweep")), ("resubstitute", flag(resubstitute, "resubstitute")),
-                    ("with-abc", flag(with_abc, "with_abc")), ("goal", text_of(goal, "goal")),
+                    ("with-abc", flag(with_abc, "with_abc")), ("for", text_of(goal, "goal")),
                     ("search", whole(search, "search", 0))]
         return Circuit._of(self._core.simplified(settings))
 

@@ -211,7 +211,7 @@ class PyAutomaton : public Guarded {
       const Netlist cell = harden(automaton_, parameters_.values());
       ExportOptions options;
       options.periodic = periodic();
-      return {simplify ? prove_and_simplify(cell) : ProvedCircuit::as_given(cell), options};
+      return {simplify ? prove_and_simplify(cell) : ProvedCircuit::unproved(cell), options};
     });
   }
 

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "tensors are stored as they lie in memory");
 
-constexpr const char *kSeal = "seal", *kOldSeal = "tensors_hash", *kUnsealed = "none";
+constexpr const char *kSeal = "seal", *kUnsealed = "none";
 constexpr const char* kOurs = "espalier ";  // how a format of ours begins
 constexpr struct {
   DType type;
@@ -385,16 +385,12 @@ std::string seal_without(const SafetensorsFile& file, const std::string& key) {
 // A file with a seal matches it. One of ours without is refused: whoever changes it on purpose says so by the seal
 // "none". One of others has none, unless it is there under a name that is damaged.
 bool matches_its_seal(const SafetensorsFile& file) {
-  const auto seal = file.metadata.find(kSeal), old = file.metadata.find(kOldSeal), none = file.metadata.end();
-  if (seal != none && seal->second == kUnsealed) return true;
-  if (seal != none || old != none)
-    return (seal == none || file.is_sealed()) && (old == none || old->second == file.tensors_hash());
-  const auto format = file.metadata.find("format");
+  const auto seal = file.metadata.find(kSeal), format = file.metadata.find("format"), none = file.metadata.end();
+  if (seal != none) return seal->second == kUnsealed || file.is_sealed();
   if (format != none && format->second.starts_with(kOurs)) return false;
-  const std::string tensors = file.tensors_hash();
+  const std::size_t length = Hasher().hex().size();
   return std::ranges::none_of(file.metadata, [&](const auto& entry) {
-    return entry.second.size() == tensors.size() &&
-           (entry.second == tensors || entry.second == seal_without(file, entry.first));
+    return entry.second.size() == length && entry.second == seal_without(file, entry.first);
   });
 }
 

@@ -15,7 +15,7 @@ struct Training {
 
   void step(const ThreadPool& pool) {
     Parameters& parameters = objective->parameters();
-    objective->begin_step(steps, 0, loss);  // every step as in the beginning of training
+    objective->begin_step(steps, 0);  // every step as in the beginning of training
     parameters.zero_grad(pool);
     loss = objective->accumulate(steps, pool, phases);
     optimizer.step(parameters, options.schedule.at(steps, options.steps), pool);

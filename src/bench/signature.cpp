@@ -15,7 +15,7 @@
 #include "espalier/lattice_model.hpp"
 #include "espalier/run.hpp"
 #include "espalier/synth.hpp"
-#include "models/lattice/kept_cell.hpp"
+#include "models/lattice/cell_wrapper.hpp"
 #include "models/lattice/lattice_objective.hpp"
 #include "netlist/cell.hpp"
 #include "runs/checkpoint.hpp"
@@ -56,7 +56,7 @@ std::string table_text() {
   return text;
 }
 
-// "life --epochs 3 --reference true": a task, then options; of two that are equal the last one counts.
+// "life --train-steps 3 --reference true": a task, then options; of two that are equal the last one counts.
 RunConfig parse_options(const std::string& text) {
   std::istringstream words(text);
   std::string task, option, value;
@@ -177,7 +177,7 @@ void hash_training(Hasher& hash, const std::string& options, const ThreadPool& p
 
 // What `train --from` begins with: weights of a quick training, or a circuit that a search has made of them.
 std::string model_to_start_from(bool refined, const WorkFolder& folder) {
-  Training run("checkerboard-small --epochs 40 --lr 0.3 --refine 2000", calling_thread());
+  Training run("checkerboard-small --train-steps 40 --lr 0.3 --refine 2000", calling_thread());
   run.train(40);
   std::unique_ptr<Model> model = run.trainer.best_model();
   if (refined) {
@@ -209,7 +209,8 @@ void hash_search(Hasher& hash, const std::string& options, const ThreadPool& poo
 // At such a rate the straight-through end goes back to its best weights.
 void hash_going_back(Hasher& hash, const ThreadPool& pool) {
   const char* options =
-      "pattern --by training --target ##./.##/#.. --epochs 60 --eval-every 2 --channels 4 --perceive 8,4,2 --update "
+      "pattern --by training --target ##./.##/#.. --train-steps 60 --eval-every 2 --channels 4 --perceive 8,4,2 "
+      "--update "
       "32x2,16,8,4 "
       "--steps 4 --lr 0.3 --straight-from 0.3 --start-logit 4 --gumbel-final 0 --until-solved false";
   hash_training(hash, options, pool);
@@ -230,7 +231,7 @@ struct TrainedGroup {
 const std::vector<TrainedGroup>& trained_groups() {
   static const std::vector<TrainedGroup> groups{
       {"lattice",
-       "checkerboard-small --epochs 60 --eval-every 25 --lr 0.3",
+       "checkerboard-small --train-steps 60 --eval-every 25 --lr 0.3",
        {{"plain", ""},
         {"odd-board", "--batch 3 --height 7 --width 9 --steps 6"},
         {"periodic", "--boundary periodic --batch 5 --height 5 --width 7"},
@@ -246,61 +247,58 @@ const std::vector<TrainedGroup>& trained_groups() {
         {"gumbel", "--gumbel 0.5 --gumbel-final 2 --gumbel-from 0.2 --start-logit 4"},
         {"straight-through", "--straight-from 0.4"},
         {"temperature", "--temperature 2 --temperature-final 0.3"},
-        {"freeze", "--freeze-from 0.2 --freeze-to 0.9"},
-        {"freeze-loss", "--freeze-from 0.1 --freeze-to 0.9 --freeze-loss 62"},
         {"start-logit", "--start-logit 3"},
         {"accumulate", "--accumulate 3 --batch 1"},
         {"entries", "--parametrisation entries --gumbel 0.5 --start-logit 4"},
         {"walsh", "--parametrisation walsh --gumbel-final 0.5 --straight-from 0.7"},
-        {"entropy", "--entropy-weight 0.01 --entropy-weight-final 0.1 --entropy-from 0.3"},
-        {"entropy-entries", "--parametrisation entries --entropy-weight 0.1 --freeze-from 0.5"},
-        {"entropy-walsh", "--parametrisation walsh --entropy-weight-final 0.1"},
-        {"loss-steps", "--loss-steps 4 --fire-rate 0.7"},
         {"candidates", "--candidates 4"},
         {"candidates-noise", "--candidates 3 --start-wire-logit 2 --gumbel-final 1 --straight-from 0.7"},
         {"candidates-entries", "--candidates 8 --parametrisation entries --gumbel 0.5 --wiring random"},
-        {"candidates-entropy", "--candidates 2 --entropy-weight 0.1 --freeze-from 0.5 --fire-rate 0.7"},
         {"everything",
          "--fire-rate 0.7 --gumbel 1 --gumbel-final 0.2 --temperature-final 0.5 --straight-from 0.7 "
-         "--freeze-from 0.5 --accumulate 2 --start-logit 4 --boundary periodic --batch 3 --width 7"}}},
+         "--accumulate 2 --start-logit 4 --boundary periodic --batch 3 --width 7"}}},
       {"lattice",
        "",
-       {{"life", "life --epochs 80 --batch 7 --lr 0.3"},
-        {"life-candidates", "life --epochs 50 --batch 7 --lr 0.3 --candidates 4"},
-        {"life-random-wiring", "life --epochs 50 --wiring random --lr 0.3 --start-logit 4"},
-        {"checkerboard", "checkerboard --epochs 4"},
-        {"checkerboard-async", "checkerboard-async --epochs 4 --height 9 --width 11 --steps 8"},
-        {"lizard-whole", "lizard --by training --epochs 4 --straight-from 0.7"},
-        {"letter-whole", "letter --by training --epochs 4 --seed 5"},
-        {"lizard", "lizard --by training --epochs 12 --lr 0.3 --channels 16 --update 64x3,32,16 --steps 6"},
-        {"letter", "letter --by training --epochs 12 --lr 0.3 --channels 12 --update 96x2,48,24,12 --steps 6"},
+       {{"life", "life --train-steps 80 --batch 7 --lr 0.3"},
+        {"life-candidates", "life --train-steps 50 --batch 7 --lr 0.3 --candidates 4"},
+        {"life-random-wiring", "life --train-steps 50 --wiring random --lr 0.3 --start-logit 4"},
+        {"checkerboard", "checkerboard --train-steps 4"},
+        {"checkerboard-async", "checkerboard-async --train-steps 4 --height 9 --width 11 --steps 8"},
+        {"lizard-whole", "lizard --by training --train-steps 4 --straight-from 0.7"},
+        {"letter-whole", "letter --by training --train-steps 4 --seed 5"},
+        {"lizard", "lizard --by training --train-steps 12 --lr 0.3 --channels 16 --update 64x3,32,16 --steps 6"},
+        {"letter", "letter --by training --train-steps 12 --lr 0.3 --channels 12 --update 96x2,48,24,12 --steps 6"},
         {"pattern",
-         "pattern --by training --epochs 30 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 3 "
+         "pattern --by training --train-steps 30 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 3 "
          "--fire-rate 0.6"},
         {"pattern-seed",
-         "pattern --by training --epochs 30 --lr 0.3 --channels 5 --kernels 3 --update 40,20,10,5 --steps 5 --seed-row "
+         "pattern --by training --train-steps 30 --lr 0.3 --channels 5 --kernels 3 --update 40,20,10,5 --steps 5 "
+         "--seed-row "
          "4 "
          "--seed-column 3 --boundary periodic"},
         {"pattern-pool",
-         "pattern --by training --epochs 40 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 4 --pool 9 "
+         "pattern --by training --train-steps 40 --lr 0.3 --channels 8 --update 64x2,32,16,8 --steps 5 --batch 4 "
+         "--pool 9 "
          "--pool-damage 2 "
-         "--accumulate 2 --loss-steps 2 --start-logit 4"},
-        {"rule", "rule --rule B36/S23 --epochs 50 --batch 7 --lr 0.3"},
-        {"rule-table", "rule --epochs 30 --lr 0.3"},
-        {"boards", "boards --epochs 30 --lr 0.3 --channels 4 --kernels 4 --steps 2 --update 64x2,32,16,8,4 --batch 5"},
-        {"from", "checkerboard-small --from trained --epochs 40 --lr 0.2"},
-        {"from-refined", "checkerboard-small --from refined --epochs 40 --lr 0.2"}}},
+         "--accumulate 2 --start-logit 4"},
+        {"rule", "rule --rule B36/S23 --train-steps 50 --batch 7 --lr 0.3"},
+        {"rule-table", "rule --train-steps 30 --lr 0.3"},
+        {"boards",
+         "boards --train-steps 30 --lr 0.3 --channels 4 --kernels 4 --steps 2 --update 64x2,32,16,8,4 --batch 5"},
+        {"from", "checkerboard-small --from trained --train-steps 40 --lr 0.2"},
+        {"from-refined", "checkerboard-small --from refined --train-steps 40 --lr 0.2"}}},
       {"search",
        "",
        {{"picture",
-         "pattern --by training --target ##./.##/#.. --epochs 4 --eval-every 2 --channels 4 --perceive 8,4,2 --update "
+         "pattern --by training --target ##./.##/#.. --train-steps 4 --eval-every 2 --channels 4 --perceive 8,4,2 "
+         "--update "
          "32x2,16,8,4 "
          "--steps 4 --refine 20000"},
-        {"checkerboard", "checkerboard-small --epochs 30 --lr 0.3 --refine 5000"},
-        {"life", "life --epochs 20 --lr 0.3 --refine 20000"}},
+        {"checkerboard", "checkerboard-small --train-steps 30 --lr 0.3 --refine 5000"},
+        {"life", "life --train-steps 20 --lr 0.3 --refine 20000"}},
        hash_search},
       {"train",
-       "checkerboard-small --epochs 40 --eval-every 15 --steps 5 --lr 0.2",
+       "checkerboard-small --train-steps 40 --eval-every 15 --steps 5 --lr 0.2",
        {{"adamw", "--beta1 0.8 --beta2 0.9 --epsilon 1e-5 --weight-decay 0.1 --clip-value 0"},
         {"sgd", "--optimizer sgd --lr 1 --weight-decay 0 --clip-value 0"},
         {"sgd-momentum", "--optimizer sgd --momentum 0.9 --lr 0.3 --weight-decay 0.02"},
@@ -313,9 +311,9 @@ const std::vector<TrainedGroup>& trained_groups() {
         {"warmup-cosine", "--warmup 4 --schedule cosine --optimizer sgd --momentum 0.9 --lr 1"},
         {"patience", "--patience 2 --eval-every 1 --lr 1e-6"},
         // Several chunks of the flat passes.
-        {"many-weights", "--epochs 4 --channels 8 --update 512x3,256,128,64,32,16,8 --clip-norm 0.1"}}},
+        {"many-weights", "--train-steps 4 --channels 8 --update 512x3,256,128,64,32,16,8 --clip-norm 0.1"}}},
       {"table",
-       "table --epochs 150 --eval-every 40 --impute true --target kind --hidden 9",
+       "table --train-steps 150 --eval-every 40 --impute true --target kind --hidden 9",
        {{"classify", ""},
         {"regress", "--target value --hidden 7,5 --weight-decay 0"},
         {"grow", "--grow 6 --weight-decay 0.5 --activation sigmoid"},
@@ -326,7 +324,7 @@ const std::vector<TrainedGroup>& trained_groups() {
         {"linear", "--activation linear --accumulate 2 --target value"},
         {"no-skip", "--hidden 3 --no-skip true --test-fraction 0.5 --warmup 10"}}},
       {"simplify",
-       "simplify --epochs 20 --eval-every 8 --train-examples 120 --validation-examples 20 --test-examples 0 "
+       "simplify --train-steps 20 --eval-every 8 --train-examples 120 --validation-examples 20 --test-examples 0 "
        "--deep-examples 0 --depth 3 --features 12 --batch-size 48",
        {{"mean", ""},
         {"share", "--share true --depth 4 --features 17"},
@@ -337,20 +335,20 @@ const std::vector<TrainedGroup>& trained_groups() {
         {"whole", "--train-examples 600 --depth 5 --features 48 --batch-size 128 --seed 7"}}},
       {"reference",
        "",
-       {{"lattice", "checkerboard-small --reference true --epochs 5 --batch 1 --steps 3 --height 5 --lr 0.3"},
+       {{"lattice", "checkerboard-small --reference true --train-steps 5 --batch 1 --steps 3 --height 5 --lr 0.3"},
         {"lattice-async",
-         "checkerboard-small --reference true --epochs 5 --batch 2 --steps 2 --height 3 --fire-rate 0.6 "
+         "checkerboard-small --reference true --train-steps 5 --batch 2 --steps 2 --height 3 --fire-rate 0.6 "
          "--gumbel 1 --straight-from 0.5 --boundary periodic --wiring random --perceive 8,8,4"},
-        {"life", "life --reference true --epochs 3 --batch 2"},
-        {"life-walsh", "life --reference true --epochs 3 --batch 2 --parametrisation walsh --entropy-weight 0.1"},
-        {"life-candidates",
-         "life --reference true --epochs 3 --batch 2 --candidates 3 --entropy-weight 0.1 --gumbel 1"},
+        {"life", "life --reference true --train-steps 3 --batch 2"},
+        {"life-walsh", "life --reference true --train-steps 3 --batch 2 --parametrisation walsh"},
+        {"life-candidates", "life --reference true --train-steps 3 --batch 2 --candidates 3 --gumbel 1"},
         {"pattern",
-         "pattern --by training --reference true --epochs 5 --lr 0.5 --channels 4 --kernels 2 --update 12,8,4 --steps "
+         "pattern --by training --reference true --train-steps 5 --lr 0.5 --channels 4 --kernels 2 --update 12,8,4 "
+         "--steps "
          "3"},
-        {"table", "table --reference true --epochs 20 --impute true --target kind --hidden 5 --grow 2 --prune 30"},
+        {"table", "table --reference true --train-steps 20 --impute true --target kind --hidden 5 --grow 2 --prune 30"},
         {"simplify",
-         "simplify --reference true --epochs 2 --train-examples 30 --validation-examples 10 "
+         "simplify --reference true --train-steps 2 --train-examples 30 --validation-examples 10 "
          "--test-examples 0 --deep-examples 0 --depth 3 --features 8 --batch-size 10"}}}};
   return groups;
 }
@@ -359,7 +357,7 @@ const std::vector<TrainedGroup>& trained_groups() {
 
 // Steps so large that soon many gates are others than at the start; whether they make sense does not matter.
 std::unique_ptr<Model> trained(const ThreadPool& pool, const std::string& task) {
-  Training run(task + " --epochs 200 --eval-every 200 --lr 0.3", pool);
+  Training run(task + " --train-steps 200 --eval-every 200 --lr 0.3", pool);
   run.train(200);
   return run.objective->snapshot(run.objective->parameters().values(), run.objective->state());
 }
@@ -432,8 +430,8 @@ void hash_circuits(Hasher& hash, const ThreadPool& pool) {
 void hash_kept(Hasher& hash, const ThreadPool&) {
   Netlist cell = empty_cell(1);
   cell.add_output("next0", cell.add_gate(Gate::kXor, 1, 3));
-  for (const Keep keep : {Keep::kPersist, Keep::kHeal, Keep::kAsync})
-    hash_netlist(hash, kept_cell(cell, {keep, 3, 5, 5, 2, 2}, 0));
+  for (const Wrapper wrapper : {Wrapper::kPersist, Wrapper::kHeal, Wrapper::kAsync})
+    hash_netlist(hash, wrapped_cell(cell, {wrapper, 3, 5, 5, 2, 2}, 0));
 }
 
 void hash_all_wirings(Hasher& hash, const ThreadPool&) {

@@ -1,8 +1,7 @@
-// Graphs in memory: names of activations, Graph, levels, batches, the checks of LabelledGraph.
+// Graphs in memory: names of activations, Graph, batches, the checks of LabelledGraph.
 #include "espalier/graph.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -28,25 +27,6 @@ std::vector<std::uint32_t> sort_by(std::span<const std::uint32_t> order, std::si
   return sorted;
 }
 
-// The nodes of some cycle, found by walking backward along unfinished sources until a node repeats.
-std::vector<std::uint32_t> find_cycle(const Graph& graph, const std::vector<std::uint32_t>& waiting) {
-  const auto start = std::find_if(waiting.begin(), waiting.end(), [](std::uint32_t w) { return w > 0; });
-  std::vector<std::uint32_t> path{static_cast<std::uint32_t>(start - waiting.begin())};
-  std::vector<bool> seen(graph.num_nodes());
-  while (!seen[path.back()]) {
-    seen[path.back()] = true;
-    const std::uint32_t v = path.back();
-    for (std::uint32_t e = graph.in_offsets()[v]; e < graph.in_offsets()[v + 1]; ++e)
-      if (waiting[graph.sources()[e]] > 0) {
-        path.push_back(graph.sources()[e]);
-        break;
-      }
-  }
-  path.erase(path.begin(), std::find(path.begin(), path.end() - 1, path.back()));
-  std::reverse(path.begin(), path.end());
-  return path;
-}
-
 }  // namespace
 
 Activation activation_named(std::string_view name) {
@@ -60,10 +40,6 @@ std::string_view name_of(Activation activation) {
   if (place >= std::size(kActivationNames))
     fail("activation", fmt::format("number {}", place), fmt::format("below {}", std::size(kActivationNames)));
   return kActivationNames[place];
-}
-
-void Graph::refuse_node(std::size_t node) const {
-  fail("graph", fmt::format("node {}", node), fmt::format("a node below {}", num_nodes()));
 }
 
 Graph::Graph(std::size_t nodes, std::span<const Edge> edges, Repeats repeats) {
@@ -90,37 +66,6 @@ Graph::Graph(std::size_t nodes, std::span<const Edge> edges, Repeats repeats) {
       order, nodes, [&](std::uint32_t e) { return sources_[e]; }, out_offsets_);
   targets_.resize(edges.size());
   for (std::size_t k = 0; k < edges.size(); ++k) targets_[k] = edges[given_[out_edges_[k]]].to;
-}
-
-Graph Graph::from_lists(std::span<const std::vector<std::uint32_t>> targets, Repeats repeats) {
-  if (targets.size() > kMaxCount) fail("graph", fmt::format("{} nodes", targets.size()), "fewer than 2^32");
-  std::vector<Edge> edges;
-  for (std::uint32_t u = 0; u < targets.size(); ++u)
-    for (const std::uint32_t v : targets[u]) edges.push_back({u, v});
-  return Graph(targets.size(), edges, repeats);
-}
-
-std::vector<std::uint32_t> dag_levels(const Graph& graph) {
-  const std::size_t nodes = graph.num_nodes();
-  std::vector<std::uint32_t> level(nodes), waiting(nodes), ready;
-  for (std::uint32_t v = 0; v < nodes; ++v) {
-    waiting[v] = static_cast<std::uint32_t>(graph.in_degree(v));
-    if (waiting[v] == 0) ready.push_back(v);
-  }
-  for (std::size_t done = 0; done < ready.size(); ++done) {
-    const std::uint32_t u = ready[done];
-    for (std::uint32_t k = graph.out_offsets()[u]; k < graph.out_offsets()[u + 1]; ++k) {
-      const std::uint32_t v = graph.targets()[k];
-      level[v] = std::max(level[v], level[u] + 1);
-      if (--waiting[v] == 0) ready.push_back(v);
-    }
-  }
-  if (ready.size() < nodes) {
-    std::vector<std::uint32_t> cycle = find_cycle(graph, waiting);
-    if (cycle.size() > 12) cycle.resize(12);
-    fail("dag levels", fmt::format("a cycle {}", fmt::join(cycle, " -> ")), "a graph without cycles");
-  }
-  return level;
 }
 
 GraphBatch batch_graphs(std::span<const Graph* const> graphs) {

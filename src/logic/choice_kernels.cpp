@@ -98,31 +98,6 @@ double sum_entropies(int gates, const float* logits) {
   return total;
 }
 
-// dH / dl = -p (log p + H); with x counted from the largest that is -p (x - mean of x).
-void entropies_backward(int gates, const float* logits, float weight, float* dlogits) {
-  const Tag d;
-  for (int g = 0; g < gates; ++g, logits += kGates, dlogits += kGates) {
-    Vec below[kVectors], x[kVectors], weighted[kVectors];
-    Vec largest = hn::LoadU(d, logits);
-    for (int i = 0; i < kVectors; ++i) {
-      below[i] = hn::LoadU(d, logits + i * kWidth);
-      largest = hn::Max(largest, below[i]);
-    }
-    const Vec top = hn::MaxOfLanes(d, largest);
-    for (int i = 0; i < kVectors; ++i) {
-      below[i] = hn::Sub(below[i], top);
-      x[i] = hn::Exp(d, below[i]);
-      weighted[i] = hn::Mul(x[i], below[i]);
-    }
-    const float sum = sum16(x);
-    const Vec mean = hn::Set(d, sum16(weighted) / sum), scale = hn::Set(d, -weight / sum);
-    for (int i = 0; i < kVectors; ++i) {
-      const Vec grad = hn::Mul(hn::Mul(x[i], hn::Sub(below[i], mean)), scale);
-      hn::StoreU(hn::Add(hn::LoadU(d, dlogits + i * kWidth), grad), d, dlogits + i * kWidth);
-    }
-  }
-}
-
 void softmax_backward(int gates, const float* p, const float* dc, const std::int32_t* row, float inverse_temperature,
                       float* dlogits) {
   const Tag d;
@@ -216,7 +191,6 @@ namespace espalier {
 HWY_EXPORT(softmax_forward);
 HWY_EXPORT(softmax_backward);
 HWY_EXPORT(sum_entropies);
-HWY_EXPORT(entropies_backward);
 HWY_EXPORT(fill_gumbel);
 
 bool gate_softmax_forward(int gates, const float* logits, const std::int32_t* row, float inverse_temperature, float* p,
@@ -225,10 +199,6 @@ bool gate_softmax_forward(int gates, const float* logits, const std::int32_t* ro
 }
 
 double gate_entropies(int gates, const float* logits) { return HWY_DYNAMIC_DISPATCH(sum_entropies)(gates, logits); }
-
-void gate_entropies_backward(int gates, const float* logits, float weight, float* dlogits) {
-  HWY_DYNAMIC_DISPATCH(entropies_backward)(gates, logits, weight, dlogits);
-}
 
 void gate_softmax_backward(int gates, const float* p, const float* dc, const std::int32_t* row,
                            float inverse_temperature, float* dlogits) {

@@ -16,8 +16,6 @@ void gate_softmax_backward(int gates, const float* p, const float* dc, const std
 // Sum over all gates of the entropy of softmax(logits), in nats: log(sum e^x) - sum p x, with x counted
 // from the largest. logits: [gates][16]
 double gate_entropies(int gates, const float* logits);
-// Adds `weight` times its gradients to dlogits: [gates][16].
-void gate_entropies_backward(int gates, const float* logits, float weight, float* dlogits);
 
 // Standard Gumbel noise, -log(-log(u)), counter-based like all random numbers here, eight Philox blocks at a time.
 // Fills noise[0 .. 32 groups): group g, word w, lane i is word w of Philox block 8 (first_group + g) + i of

@@ -56,7 +56,7 @@ void entries_forward(int gates, const float* logits, const std::int32_t* row, bo
   }
 }
 
-// Of entries z: h = log(1 + e^-|z|) + |z| e^-|z| / (1 + e^-|z|), dh = -z slope.
+// Of entries z: h = log(1 + e^-|z|) + |z| e^-|z| / (1 + e^-|z|).
 double sum_entry_entropies(int gates, const float* logits, bool walsh) {
   const Tag d;
   double total = 0;
@@ -78,27 +78,6 @@ double sum_entry_entropies(int gates, const float* logits, bool walsh) {
   return total;
 }
 
-void add_entropy_slopes(int gates, const float* logits, bool walsh, float weight, float* dlogits) {
-  const Tag d;
-  for (int g = 0; g < gates; g += kAtOnce, logits += static_cast<std::ptrdiff_t>(4 * kAtOnce)) {
-    HWY_ALIGN float z[8] = {}, dz[8], dw[4];
-    const int count = std::min(kAtOnce, gates - g);
-    for (int i = 0; i < count; ++i)
-      entry_logits(logits + static_cast<std::ptrdiff_t>(4 * i), walsh, z + static_cast<std::ptrdiff_t>(4 * i));
-    for (int lane = 0; lane < 8; lane += kWidth) {
-      const Vec x = hn::Load(d, z + lane);
-      Vec q, slope;
-      sigmoid(x, q, slope);
-      hn::Store(hn::Mul(hn::Mul(hn::Set(d, -weight), x), slope), d, dz + lane);
-    }
-    for (int i = 0; i < count; ++i, dlogits += 4) {
-      const float* own = dz + static_cast<std::ptrdiff_t>(4 * i);
-      if (walsh) walsh_sums(own, dw);
-      for (int k = 0; k < 4; ++k) dlogits[k] += walsh ? dw[k] : own[k];
-    }
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace espalier
 HWY_AFTER_NAMESPACE();
@@ -108,7 +87,6 @@ namespace espalier {
 
 HWY_EXPORT(entries_forward);
 HWY_EXPORT(sum_entry_entropies);
-HWY_EXPORT(add_entropy_slopes);
 
 void gate_entries_forward(int gates, const float* logits, const std::int32_t* row, bool walsh,
                           float inverse_temperature, bool straight, float* slopes, float* c) {
@@ -130,10 +108,6 @@ void gate_entries_backward(int gates, const float* slopes, const float* dc, cons
 
 double entry_entropies(int gates, const float* logits, bool walsh) {
   return HWY_DYNAMIC_DISPATCH(sum_entry_entropies)(gates, logits, walsh);
-}
-
-void entry_entropies_backward(int gates, const float* logits, bool walsh, float weight, float* dlogits) {
-  HWY_DYNAMIC_DISPATCH(add_entropy_slopes)(gates, logits, walsh, weight, dlogits);
 }
 
 }  // namespace espalier

@@ -32,8 +32,7 @@ void gate_entries_forward(int gates, const float* logits, const std::int32_t* ro
 // Adds to dlogits[row[i]]; every row is named once.
 void gate_entries_backward(int gates, const float* slopes, const float* dc, const std::int32_t* row, bool walsh,
                            float* dlogits);
-// Sum over all entries of the entropy of 0 against 1, in nats; and `weight` times its gradients, added to dlogits.
+// Sum over all entries of the entropy of 0 against 1, in nats.
 double entry_entropies(int gates, const float* logits, bool walsh);
-void entry_entropies_backward(int gates, const float* logits, bool walsh, float weight, float* dlogits);
 
 }  // namespace espalier

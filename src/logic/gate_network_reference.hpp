@@ -113,32 +113,15 @@ T p_log_p(T p) {
   return p > 0 ? p * std::log(p) : T{0};
 }
 
-// The entropies of all gates at temperature 1, in nats, and their gradients with respect to the logits. Of
-// probabilities p the derivative is -log p - 1; of an entry's, log((1 - p) / p).
+// The entropies of all gates at temperature 1, in nats.
 template <class T>
-T entropy(std::span<const T> logits, Parametrisation parametrisation, std::vector<T>* dlogits = nullptr) {
-  const std::vector<SoftGate<T>> gates = soften_all(logits, T{1}, false, parametrisation);
-  const auto each = static_cast<std::size_t>(logits_of(parametrisation));
+T entropy(std::span<const T> logits, Parametrisation parametrisation) {
   T sum = 0;
-  if (dlogits) dlogits->assign(logits.size(), T{0});
-  for (std::size_t g = 0; g < gates.size(); ++g) {
-    const T* p = gates[g].p;
-    T own = 0;
-    if (parametrisation == Parametrisation::kGates) {
-      for (int i = 0; i < kGates; ++i) own -= p_log_p(p[i]);
-      for (int i = 0; i < kGates && dlogits; ++i)
-        (*dlogits)[g * each + static_cast<std::size_t>(i)] = -p_log_p(p[i]) - p[i] * own;
-    } else {
-      for (int e = 0; e < 4; ++e) {
-        own -= p_log_p(p[e]) + p_log_p(p[4 + e]);
-        const T dz = p[e] * p_log_p(p[4 + e]) - p[4 + e] * p_log_p(p[e]);
-        for (int k = 0; k < 4 && dlogits; ++k)
-          (*dlogits)[g * each + static_cast<std::size_t>(k)] +=
-              dz * (parametrisation == Parametrisation::kWalsh ? kWalsh[e][k] : e == k);
-      }
-    }
-    sum += own;
-  }
+  for (const SoftGate<T>& gate : soften_all(logits, T{1}, false, parametrisation))
+    if (parametrisation == Parametrisation::kGates)
+      for (int i = 0; i < kGates; ++i) sum -= p_log_p(gate.p[i]);
+    else
+      for (int e = 0; e < 4; ++e) sum -= p_log_p(gate.p[e]) + p_log_p(gate.p[4 + e]);
   return sum;
 }
 
@@ -195,16 +178,9 @@ std::vector<T> soften_wires_backward(const GateNetwork& network, std::span<const
 
 // The entropies of all pins as those of gates above.
 template <class T>
-T wire_entropy(const GateNetwork& network, std::span<const T> logits, std::vector<T>* dlogits = nullptr) {
-  const std::vector<SoftWire<T>> wires = soften_wires(network, logits, T{1}, false);
+T wire_entropy(const GateNetwork& network, std::span<const T> logits) {
   T sum = 0;
-  if (dlogits) dlogits->assign(logits.size(), T{0});
-  each_pin(network, [&](int, int, int first, int count) {
-    T own = 0;
-    for (int m = first; m < first + count; ++m) own -= p_log_p(wires[m].p);
-    for (int m = first; m < first + count && dlogits; ++m) (*dlogits)[m] = -p_log_p(wires[m].p) - wires[m].p * own;
-    sum += own;
-  });
+  for (const SoftWire<T>& wire : soften_wires(network, logits, T{1}, false)) sum -= p_log_p(wire.p);
   return sum;
 }
 

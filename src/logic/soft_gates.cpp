@@ -20,7 +20,7 @@ namespace espalier {
 namespace {
 
 constexpr std::size_t kGateChunk = 256;
-constexpr double kForwardNs = 20, kBackwardNs = 15, kGumbelNs = 60, kEntropyNs = 30;  // per gate
+constexpr double kForwardNs = 20, kBackwardNs = 15, kGumbelNs = 60;  // per gate
 constexpr std::size_t kEntries = 4;
 constexpr std::uint32_t kFirstWireGroup = 1u << 28;  // of noise: more than the gates of any network need
 
@@ -256,31 +256,6 @@ double mean_entropy(std::span<const float> logits, Parametrisation parametrisati
                          ? gate_entropies(gates, logits.data())
                          : entry_entropies(gates, logits.data(), parametrisation == Parametrisation::kWalsh);
   return sum / gates / std::numbers::ln2;
-}
-
-double entropy_loss(std::span<const float> logits, float weight, std::span<float> dlogits, const ThreadPool& pool,
-                    Parametrisation parametrisation) {
-  const std::size_t gates = gates_of("entropy", logits, parametrisation), each = size_of(parametrisation);
-  if (!std::isfinite(weight)) fail("entropy", fmt::format("a weight of {}", weight), "a finite number");
-  if (dlogits.size() != logits.size())
-    fail("entropy", fmt::format("{} gradients", dlogits.size()), fmt::format("{}", logits.size()));
-  refuse_overlap("entropy", dlogits, {logits});
-  const double sum = pool.reduce(
-      gates, kGateChunk, kEntropyNs, 0.0,
-      [&](Chunk chunk) {
-        const auto count = static_cast<int>(chunk.end - chunk.begin);
-        const float* l = logits.data() + chunk.begin * each;
-        float* dl = dlogits.data() + chunk.begin * each;
-        if (parametrisation == Parametrisation::kGates) {
-          gate_entropies_backward(count, l, weight, dl);
-          return gate_entropies(count, l);
-        }
-        const bool walsh = parametrisation == Parametrisation::kWalsh;
-        entry_entropies_backward(count, l, walsh, weight, dl);
-        return entry_entropies(count, l, walsh);
-      },
-      [](double& a, const double& b) { a += b; });
-  return weight * sum;
 }
 
 }  // namespace espalier

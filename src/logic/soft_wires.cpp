@@ -45,27 +45,6 @@ void check_wire_logits(const char* op, const GateNetwork& network, std::span<con
   if (!all_finite(wires)) fail(op, "a logit that is not finite", "trained logits");
 }
 
-// The entropies of all pins, in nats, at temperature 1. visit(first candidate, how many, p, mean of the logits).
-template <class Visit>
-double sum_entropies(const GateNetwork& network, std::span<const float> wires, Visit visit) {
-  AlignedVector<float> p(wires.size());
-  double total = 0;
-  for (const LayerPlan& plan : network.plans()) {
-    const auto candidates = static_cast<std::size_t>(plan.wires.candidates), first = plan.wires.logit_offset;
-    softmax_pins(plan.wires.row.size() / candidates, candidates, wires.data() + first, 1, p.data() + first);
-    for (std::size_t at = first; at < first + plan.wires.row.size(); at += candidates) {
-      double entropy = 0, mean = 0;
-      for (std::size_t m = at; m < at + candidates; ++m) {
-        if (p[m] > 0) entropy -= static_cast<double>(p[m]) * std::log(static_cast<double>(p[m]));
-        mean += static_cast<double>(p[m]) * wires[m];
-      }
-      total += entropy;
-      visit(at, candidates, p.data(), mean);
-    }
-  }
-  return total;
-}
-
 }  // namespace
 
 void choose_wires(const WirePlan& plan, const float* logits, float inverse_temperature, bool straight, float* p,
@@ -122,23 +101,19 @@ std::vector<Wiring> likeliest_wiring(const GateNetwork& network, std::span<const
 
 double mean_wire_entropy(const GateNetwork& network, std::span<const float> wires) {
   check_wire_logits("entropy", network, wires);
-  double pins = 0;
-  const double sum = sum_entropies(network, wires, [&](auto&&...) { ++pins; });
+  AlignedVector<float> p(wires.size());
+  double sum = 0, pins = 0;  // in nats
+  for (const LayerPlan& plan : network.plans()) {
+    const auto candidates = static_cast<std::size_t>(plan.wires.candidates), first = plan.wires.logit_offset;
+    softmax_pins(plan.wires.row.size() / candidates, candidates, wires.data() + first, 1, p.data() + first);
+    for (std::size_t at = first; at < first + plan.wires.row.size(); at += candidates, ++pins) {
+      double entropy = 0;
+      for (std::size_t m = at; m < at + candidates; ++m)
+        if (p[m] > 0) entropy -= static_cast<double>(p[m]) * std::log(static_cast<double>(p[m]));
+      sum += entropy;
+    }
+  }
   return pins > 0 ? sum / pins / std::numbers::ln2 : 0;
-}
-
-double wire_entropy_loss(const GateNetwork& network, std::span<const float> wires, float weight,
-                         std::span<float> dwires) {
-  check_wire_logits("entropy", network, wires);
-  if (!std::isfinite(weight)) fail("entropy", fmt::format("a weight of {}", weight), "a finite number");
-  if (dwires.size() != wires.size())
-    fail("entropy", fmt::format("{} gradients", dwires.size()), fmt::format("{}", wires.size()));
-  refuse_overlap("entropy", dwires, {wires});
-  // dH / dl = -p (log p + H) = -p (l - mean of l).
-  return weight * sum_entropies(network, wires, [&](std::size_t at, std::size_t count, const float* p, double mean) {
-           for (std::size_t m = at; m < at + count; ++m)
-             dwires[m] -= weight * p[m] * static_cast<float>(wires[m] - mean);
-         });
 }
 
 }  // namespace espalier

@@ -14,23 +14,14 @@
 namespace espalier {
 namespace {
 
-// 1 named no kind; 3 are refined automata, and 4 those whose gates have four logits, refined or not: older versions
-// would take them for others.
-constexpr int kFirstFormat = 1, kLastFormat = 5;
+// Of automata, 3 are refined, 4 have gates of four logits, and 5 have learned wires, refined or not.
+constexpr int kFirstFormat = 2, kLastFormat = 5;
 std::string format_name(int format) { return fmt::format("espalier model {}", format); }
 
 // What the keys of a model itself begin with; all others are notes.
 bool is_note(const std::string& key) {
-  return key == "config" || key == "step" || key == "epoch" || key == "score" || key == "loss" || key == "solved" ||
+  return key == "config" || key == "step" || key == "score" || key == "loss" || key == "solved" ||
          key == "provenance" || key.starts_with("verdict.") || key.starts_with("refined");
-}
-
-// Files of format 1 name no kind but that of automata; what they hold beside the weights tells.
-std::string kind_of(const SafetensorsFile& file) {
-  if (const auto kind = file.metadata.find("kind"); kind != file.metadata.end()) return kind->second;
-  if (file.metadata.contains("table")) return TableModel::kKind;
-  if (file.metadata.contains("vocabulary")) return RewriteModel::kKind;
-  return "";
 }
 
 }  // namespace
@@ -96,7 +87,8 @@ LoadedModel load_model(const SafetensorsFile& file, const std::string& name) {
   LoadedModel loaded;
   for (const auto& [key, value] : file.metadata)
     if (is_note(key)) loaded.notes[key] = value;
-  const std::string kind = kind_of(file);
+  const auto named = file.metadata.find("kind");
+  const std::string kind = named == file.metadata.end() ? "" : named->second;
   if (kind == LatticeModel::kKind)
     loaded.model = LatticeModel::load(file, name);
   else if (kind == TableModel::kKind)

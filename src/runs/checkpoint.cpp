@@ -180,13 +180,10 @@ Restored restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const
       restored.refined = {evaluation_from(state["refined"]), state_from(file, kRefined)};
       load_model(restored.refined->file, "the refined model of a checkpoint");  // can be used
     }
-    if (state.contains("metrics"))
-      restored.metrics = {count_from(state["metrics"], "lines"), state["metrics"].at("hash").get<std::string>()};
-    if (state.contains("other_bits")) restored.other_bits = state["other_bits"].get<std::string>();
-    if (file.metadata.contains("traits")) {
-      const Json traits = parse_json(file.meta("traits"), "the traits of a checkpoint");
-      for (const auto& [what, value] : traits.items()) restored.traits.push_back({what, value.get<std::string>()});
-    }
+    restored.metrics = {count_from(state.at("metrics"), "lines"), state["metrics"].at("hash").get<std::string>()};
+    restored.other_bits = state.at("other_bits").get<std::string>();
+    const Json traits = parse_json(file.meta("traits"), "the traits of a checkpoint");
+    for (const auto& [what, value] : traits.items()) restored.traits.push_back({what, value.get<std::string>()});
     if (s.best_step > s.step || s.evaluated_step > s.step || s.searched_step > s.step || optimizer_steps != s.step ||
         !(s.seconds >= 0))
       fail("restore checkpoint", "counters that contradict each other", "what this library writes");

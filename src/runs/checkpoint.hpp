@@ -45,7 +45,7 @@ SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes,
 struct Restored {
   bool finished = false;
   std::optional<RefinedModel> refined;
-  std::optional<MetricsSeal> metrics = {};  // these three not from older versions
+  MetricsSeal metrics = {};
   std::vector<Trait> traits = {};
   std::string other_bits = {};
 };

@@ -129,11 +129,11 @@ void append_metrics(const Folder& folder, const TrainState& state) {
   folder.append(kMetrics, text + row_of(state) + "\n");
 }
 
-MetricsCheck trim_metrics(const Folder& folder, std::uint64_t step, const std::optional<MetricsSeal>& expected) {
+MetricsCheck trim_metrics(const Folder& folder, std::uint64_t step, const MetricsSeal& expected) {
   const std::string path = folder.path() + "/" + kMetrics;
   MetricsCheck check;
   if (!folder.has(kMetrics)) {
-    if (expected && expected->lines > 0) check.damage = fmt::format("{} is gone", path);
+    if (expected.lines > 0) check.damage = fmt::format("{} is gone", path);
     return check;
   }
   if (!folder.is_file(kMetrics))
@@ -143,10 +143,7 @@ MetricsCheck trim_metrics(const Folder& folder, std::uint64_t step, const std::o
   std::uint64_t keep = 0, size = 0;
   read_lines(folder, [&](const std::string& line, std::uint64_t end, bool whole) {
     size = end;
-    const bool wanted =
-        whole && check.cut == 0 &&
-        (expected ? seal.lines < expected->lines : seal.lines == 0 || std::strtoull(line.c_str(), nullptr, 10) <= step);
-    if (wanted) {
+    if (whole && check.cut == 0 && seal.lines < expected.lines) {
       seal.add(line);
       keep = end;
     } else {
@@ -155,9 +152,9 @@ MetricsCheck trim_metrics(const Folder& folder, std::uint64_t step, const std::o
     return true;
   });
   check.seal = seal;
-  if (expected && seal != *expected) {
-    check.damage = seal.lines < expected->lines
-                       ? fmt::format("{} has {} of the {} lines that were written", path, seal.lines, expected->lines)
+  if (seal != expected) {
+    check.damage = seal.lines < expected.lines
+                       ? fmt::format("{} has {} of the {} lines that were written", path, seal.lines, expected.lines)
                        : fmt::format("{} has lines that were not written by this run", path);
     check.cut = 0;
     check.seal = mend(folder, step, check.damage);

@@ -32,10 +32,9 @@ struct MetricsCheck {
   std::uint64_t cut = 0;    // lines that were dropped from its end
   std::string damage = {};  // what somebody did to it; empty: nothing
 };
-// Cuts the file down to the lines that `expected` seals or, where nobody has sealed it, to those up to `step`. Where it
-// does not begin with these lines, it was damaged: what still looks like a row of those steps is kept, and the file as
-// it was stays beside it.
-MetricsCheck trim_metrics(const Folder& folder, std::uint64_t step, const std::optional<MetricsSeal>& expected);
+// Cuts the file down to the lines that `expected` seals. Where it does not begin with these lines, it was damaged: what
+// still looks like a row up to `step` is kept, and the file as it was stays beside it.
+MetricsCheck trim_metrics(const Folder& folder, std::uint64_t step, const MetricsSeal& expected);
 
 // The file, of a long one every second line, or every fourth, ...; empty where there is none.
 std::string thinned_metrics(const Folder& folder);

@@ -8,14 +8,12 @@
 #include "base/json.hpp"
 #include "base/temporary_file.hpp"
 #include "espalier/error.hpp"
-#include "espalier/run.hpp"
 #include "runs/metrics_file.hpp"
 
 namespace espalier {
 namespace {
 
 constexpr std::size_t kMaxConfig = 1 << 24;
-constexpr const char* kNextConfig = "config-next.json";  // of version 0.2, killed while it replaced a run
 
 // What a run writes beside its config and its lock, and how such a file begins; of tensors, what their header tells.
 struct Kind {
@@ -28,7 +26,6 @@ constexpr Kind kMade[] = {{kCheckpoint, "espalier checkpoint "},
                           {kMetrics, "step,"},
                           {kDamagedMetrics, ""},  // whatever somebody made of the metrics
                           {kSeeds, "seed,"},
-                          {kHalving, "round,"},
                           {"loss.svg", "<svg"},
                           {"gates.svg", "<svg"},
                           {"growth.gif", "GIF8"}};
@@ -75,7 +72,7 @@ bool is_seed_name(const std::string& name) {
 std::vector<std::string> made_in(const Folder& folder) {
   std::vector<std::string> names;
   for (const std::string& name : folder.names())
-    if (name == kNextConfig || std::ranges::any_of(kMade, [&](const Kind& kind) { return name == kind.name; }) ||
+    if (std::ranges::any_of(kMade, [&](const Kind& kind) { return name == kind.name; }) ||
         (is_seed_name(name) && folder.is_folder(name)))
       names.push_back(name);
   return names;
@@ -104,28 +101,17 @@ void move_made(const Folder& from, const Folder& to) {
 }  // namespace
 
 bool is_own_name(const std::string& name) {
-  return name == kConfig || name == kNextConfig || name == kLock ||
+  return name == kConfig || name == kLock ||
          std::ranges::any_of(kMade, [&](const Kind& kind) { return name == kind.name; });
 }
 
 bool is_run_config(std::string_view text) {
   try {
     const nlohmann::json config = parse_json(text, kConfig);
-    if (!config.is_object()) return false;
-    if (config.contains(kRunMark.first)) return config[kRunMark.first] == kRunMark.second;
-    RunConfig::parse(text, kConfig, all_tasks());
-    for (const char* name : {"seed", "lr", "optimizer", "eval-every", "weight-decay"})
-      if (!config.contains(name)) return false;
-    return config.contains("train-steps") || config.contains("epochs");
+    return config.is_object() && config.contains(kRunMark.first) && config[kRunMark.first] == kRunMark.second;
   } catch (const Error&) {
     return false;
   }
-}
-
-std::string without_mark(std::string config) {
-  const std::string line = fmt::format("  \"{}\": \"{}\",\n", kRunMark.first, kRunMark.second);
-  if (const std::size_t at = config.find(line); at != std::string::npos) config.erase(at, line.size());
-  return config;
 }
 
 bool holds_run(const Folder& folder) {
@@ -148,8 +134,7 @@ std::vector<std::string> foreign_files(const Folder& folder) {
       for (const std::string& file : foreign_files(inner)) foreign.push_back(name + "/" + file);
     } else if (kind != std::end(kMade) ? !is_own(folder, *kind)
                : name == kConfig       ? !has_run_config(folder)
-                                       : name != kNextConfig && !(name == kLock && folder.is_file(name)) &&
-                                       TemporaryFile::maker_of(name) == 0) {
+                                 : !(name == kLock && folder.is_file(name)) && TemporaryFile::maker_of(name) == 0) {
       foreign.push_back(name);
     }
   }

@@ -19,7 +19,7 @@
 
 namespace espalier {
 
-inline constexpr const char *kConfig = "config.json", *kLock = "lock", *kSeeds = "seeds.csv", *kHalving = "halving.csv";
+inline constexpr const char *kConfig = "config.json", *kLock = "lock", *kSeeds = "seeds.csv";
 inline constexpr const char *kModelFile = "model.safetensors", *kCheckpoint = "checkpoint.safetensors";
 inline constexpr const char* kPrevious = "checkpoint-previous.safetensors";
 inline constexpr const char* kNext = "checkpoint-next.safetensors";  // while it is being written
@@ -27,11 +27,8 @@ inline constexpr const char* kReplaced = "replaced-run";
 // In config.json, by which a run of ours is known.
 inline constexpr std::pair<const char*, const char*> kRunMark{"espalier", "run 1"};
 
-// Whether the text is a config.json of ours: by its mark or, as older versions wrote none, by having what they wrote
-// and nothing else.
+// Whether the text is a config.json of ours: by its mark.
 bool is_run_config(std::string_view text);
-// The text as older versions wrote it: what checkpoints know their settings by.
-std::string without_mark(std::string config);
 // Whether a run of ours is there, or one that a killed process was replacing.
 bool holds_run(const Folder& folder);
 

@@ -7,8 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <limits>
-#include <map>
-#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -18,7 +16,6 @@
 #include "espalier/lattice_model.hpp"
 #include "espalier/random.hpp"
 #include "espalier/ranks.hpp"
-#include "runs/halving.hpp"
 #include "runs/run_folder.hpp"
 #include "runs/seed_ranks.hpp"
 #include "runs/session.hpp"
@@ -26,10 +23,8 @@
 namespace espalier {
 namespace {
 
-constexpr double kReportSeconds = 0.05;      // between two steps of a seed that rank 0 hears of
-constexpr const char* kBeaten = "beaten";    // stopped because a lower seed has solved the task
-constexpr const char* kDropped = "dropped";  // by halving
-constexpr const char* kWaiting = "waiting";
+constexpr double kReportSeconds = 0.05;              // between two steps of a seed that rank 0 hears of
+constexpr const char* kBeaten = "beaten";            // stopped because a lower seed has solved the task
 constexpr const char* kUnconfirmed = "unconfirmed";  // the validation was passed, and the verdict is another
 
 // The config of one of several seeds, as if it were trained alone.
@@ -37,7 +32,6 @@ RunConfig seed_config(const RunConfig& config, std::uint64_t seed) {
   RunConfig own = config;
   own.seed = seed;
   own.seeds = 1;
-  own.halving = 0;
   own.budget = 0;
   own.train.until_solved = true;
   return own;
@@ -47,6 +41,27 @@ RunConfig seed_config(const RunConfig& config, std::uint64_t seed) {
 std::uint64_t attempt_seed(std::uint64_t seed, std::size_t attempt) {
   if (attempt == 0) return seed;
   return Random(seed, Purpose::kRestart).bits(attempt) >> 1;  // short enough to be typed
+}
+
+// Whether `a` is the better one of two seeds that have ended; a strict order.
+bool wins(const SeedReport& a, const SeedReport& b) {
+  if (!a.error != !b.error) return !a.error;
+  if (a.started != b.started) return a.started;
+  if (a.passed != b.passed) return a.passed;
+  if (a.passed) return a.seed < b.seed;
+  if (a.validation_score != b.validation_score) return a.validation_score > b.validation_score;
+  return a.validation_loss != b.validation_loss ? a.validation_loss < b.validation_loss : a.seed < b.seed;
+}
+
+// seeds.csv: how every seed of a run ended.
+std::string seeds_table(const std::vector<SeedReport>& seeds) {
+  std::string text = "seed,steps,validation_score,validation_loss,score,solved,outcome,model_hash\n";
+  for (const SeedReport& r : seeds)
+    text += r.started ? fmt::format("{},{},{},{},{},{},{},{}\n", r.seed, r.steps, r.validation_score, r.validation_loss,
+                                    r.verdict.judged() ? fmt::format("{}", r.verdict.score) : "", r.solved ? 1 : 0,
+                                    r.outcome, r.model_hash)
+                      : fmt::format("{},,,,,,{},\n", r.seed, r.outcome);
+  return text;
 }
 
 }  // namespace
@@ -66,11 +81,8 @@ struct Run::State {
   // While training:
   std::mutex mutex;  // of the reports, the work done and the listeners
   RunReport report;
-  std::uint64_t work_done = 0;              // of the budget
-  std::atomic<std::size_t> next{0};         // in `turn`
-  std::vector<std::size_t> turn;            // the seeds to train now, ascending
-  std::uint64_t round_end = 0;              // the step up to which they are
-  std::map<std::size_t, Bytes> left_there;  // without a folder: where seeds go on from in the next round
+  std::uint64_t work_done = 0;       // of the budget
+  std::atomic<std::size_t> next{0};  // of the seeds
   std::atomic<std::uint64_t> lowest_solved{std::numeric_limits<std::uint64_t>::max()};
 
   std::unique_ptr<SeedClient> client;  // of several seeds on a rank that is not the first
@@ -134,8 +146,7 @@ struct Run::State {
         row.outcome = "running";
         work_done += own.train.steps + session.trainer().objective().refine_work(own.train.steps);
       }
-      if (const Bytes* left = left_by(index)) session.go_on_from(*left);
-      const auto done = [&] { return several() && (row.seed > lowest_solved || halved(session)); };
+      const auto done = [&] { return several() && row.seed > lowest_solved; };
       const auto go_on = [&](const Trainer& trainer) {
         if (client && seconds_now() - told_at > kReportSeconds)  // also where a search takes no steps
           emit_own(index,
@@ -150,13 +161,7 @@ struct Run::State {
       if (outcome == Outcome::kInterrupted && several() && session.passed()) outcome = Outcome::kSolved;
       const bool ended = outcome != Outcome::kInterrupted;
       const bool beaten = !ended && several() && row.seed > lowest_solved;
-      const bool waits = !ended && halved(session) && !control.stopped();
-      finish(index, session, beaten ? kBeaten : waits ? kWaiting : outcome_name(outcome), ended, pool);
-      if (config.halving && !folder) {
-        Bytes checkpoint = session.checkpoint();
-        const std::lock_guard lock(mutex);
-        left_there[index] = std::move(checkpoint);
-      }
+      finish(index, session, beaten ? kBeaten : outcome_name(outcome), ended, pool);
     } catch (...) {
       const std::lock_guard lock(mutex);
       row.started = true;
@@ -164,18 +169,6 @@ struct Run::State {
       row.error = std::current_exception();
     }
     if (client) hand_over(index);
-  }
-
-  // Whether a seed has come to the end of a round that is not the last.
-  bool halved(const Session& session) const {
-    return config.halving && session.trainer().state().step >= round_end && round_end < config.train.steps &&
-           !session.passed();
-  }
-
-  const Bytes* left_by(std::size_t index) {
-    const std::lock_guard lock(mutex);
-    const auto found = left_there.find(index);
-    return found == left_there.end() ? nullptr : &found->second;
   }
 
   void hand_over(std::size_t index) {
@@ -246,9 +239,8 @@ struct Run::State {
 
   // Takes waiting seeds one after the other, lowest first, until none is left that could win.
   void work(ThreadPool& pool) {
-    for (std::size_t at = next.fetch_add(stride()); at < turn.size(); at = next.fetch_add(stride())) {
+    for (std::size_t i = next.fetch_add(stride()); i < report.seeds.size(); i = next.fetch_add(stride())) {
       if (control.stopped()) return;
-      const std::size_t i = turn[at];
       const std::uint64_t seed = config.seed + i;
       // One that was begun before it was beaten, in an earlier session perhaps, is looked at for the report.
       if (seed <= lowest_solved || begun(i)) {
@@ -264,7 +256,7 @@ struct Run::State {
 
   void work_in_parallel(ThreadPool& pool) {
     const int workers = pool.workers();
-    const std::size_t own_seeds = (turn.size() + stride() - 1 - std::min(next.load(), stride() - 1)) / stride();
+    const std::size_t own_seeds = (report.seeds.size() + stride() - 1 - std::min(next.load(), stride() - 1)) / stride();
     const int at_once = std::min<int>(workers, static_cast<int>(own_seeds));
     if (at_once <= 1) return work(pool);
     std::vector<std::unique_ptr<ThreadPool>> pools;
@@ -279,42 +271,6 @@ struct Run::State {
                                 std::max<std::size_t>(threads.size(), 1), at_once, error.what())});
     }
     if (threads.empty()) work(pool);
-  }
-
-  // A kill changes nothing: a round is written before the next one begins, and one that was not is trained again to its
-  // end, where nobody has gone beyond it.
-  void work_by_halves(ThreadPool& pool) {
-    Halving halving(config.halving, config.train.steps, report.seeds.size());
-    const std::string file = folder ? folder->file(kHalving) : "";
-    const auto train = [&](const std::vector<std::size_t>& seeds, std::uint64_t until) {
-      turn = seeds;
-      round_end = until;
-      next = 0;
-      work_in_parallel(pool);
-    };
-    if (folder && file_exists(file)) {
-      halving.read(read_text(file), file, report.seeds);
-      std::vector<std::size_t> dropped;
-      for (std::size_t i = 0; i < report.seeds.size(); ++i)
-        if (!std::ranges::binary_search(halving.alive(), i)) dropped.push_back(i);
-      train(dropped, 1);  // they are beyond it: only looked at, for the report
-    }
-    for (bool more = true; more;) {
-      more = !halving.decided();
-      train(halving.alive(), halving.round_end());
-      if (control.stopped() || lowest_solved < std::numeric_limits<std::uint64_t>::max()) break;
-      if (!more) break;
-      halving.decide(report.seeds);
-      if (folder) folder->write(kHalving, std::as_bytes(std::span(halving.table())));
-      for (const std::size_t i : turn)
-        if (!std::ranges::binary_search(halving.alive(), i)) left_there.erase(i);
-    }
-    for (std::size_t i = 0; i < report.seeds.size(); ++i) {
-      SeedReport& row = report.seeds[i];
-      if (!std::ranges::binary_search(halving.alive(), i)) row.outcome = kDropped;
-      // Whether it reached the end of the round before a lower one solved the task is chance.
-      if (row.outcome == kWaiting && row.seed > lowest_solved) row.outcome = kBeaten;
-    }
   }
 
   // Several seeds over ranks: every stride-th is ours.
@@ -369,11 +325,7 @@ const SeedReport& RunReport::best() const {
 
 namespace {
 
-void check_options(const RunOptions& options, const RunConfig* config = nullptr) {
-  if (config && config->halving && config->seeds < 2)
-    fail("halving", fmt::format("{} seed", config->seeds), "several seeds to choose from");
-  if (config && config->halving && options.ranks)
-    fail("halving", "seeds on several ranks", "seeds of one process", "leave out the halving, or the ranks");
+void check_options(const RunOptions& options) {
   if (!(options.checkpoint_seconds >= 0))
     fail("run", fmt::format("{} seconds between checkpoints", options.checkpoint_seconds), "0 or more");
 }
@@ -381,11 +333,11 @@ void check_options(const RunOptions& options, const RunConfig* config = nullptr)
 }  // namespace
 
 Run Run::create(RunConfig config, const RunOptions& options) {
-  check_options(options, &config);
+  check_options(options);
   Fields fields = config.fields();  // members can be set without their fields
   for (Field& field : fields.list()) field.set(field.value());
   auto state = std::make_unique<State>(std::move(config), options);
-  state->first = state->config.settle();  // what is impossible fails here, before there is a folder
+  state->first = state->config.resolve();  // what is impossible fails here, before there is a folder
   check_same_inputs(state->config.options().input_files(), options.ranks);
   if (!options.folder.empty() && state->writes()) {
     refuse_folder_of_inputs(options.folder, state->config.options().input_files());
@@ -418,7 +370,6 @@ Run Run::resume(const std::string& folder, const RunOptions& options, std::uint6
            fmt::format("at least the {} that the run has", config.budget));
     config.budget = budget;
   }
-  check_options(options, &config);
   if (train_steps || budget || !is_run_config(opened.config())) opened.replace_config(config.text());
   if (options.ranks) options.ranks->broadcast(config.text());
   check_same_inputs(config.options().input_files(), options.ranks);
@@ -450,9 +401,6 @@ RunReport Run::train(ThreadPool& pool) {
   s.next = 0;
   s.work_done = 0;
   s.lowest_solved = std::numeric_limits<std::uint64_t>::max();
-  s.turn.resize(s.report.seeds.size());
-  std::iota(s.turn.begin(), s.turn.end(), std::size_t{0});
-  s.left_there.clear();
   if (s.folder && !s.folder->remark().empty()) s.emit({.kind = RunEvent::Kind::kMessage, .text = s.folder->remark()});
   if (s.options.ranks && !s.several()) {
     pool.join(s.options.ranks);
@@ -462,8 +410,6 @@ RunReport Run::train(ThreadPool& pool) {
     s.work_alone(pool);
   } else if (s.options.ranks) {
     s.work_as_rank(pool);
-  } else if (s.config.halving) {
-    s.work_by_halves(pool);
   } else {
     s.work_in_parallel(pool);
   }

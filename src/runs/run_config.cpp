@@ -30,7 +30,6 @@ RunConfig::RunConfig(const RunConfig& other)
     : task(other.task),
       seed(other.seed),
       seeds(other.seeds),
-      halving(other.halving),
       budget(other.budget),
       train(other.train),
       options_(other.options_->clone()),
@@ -45,11 +44,6 @@ Fields RunConfig::fields() {
   Fields f;
   f.add("seed", seed, "seed of wiring, data and noise; the first of several seeds", 0, 1.8446744073709552e19);
   f.add("seeds", seeds, "seeds to train, from the first upward; the lowest that solves the task is kept", 1, 10'000);
-  f.add(
-      "halving", halving,
-      "of several seeds only the better half continues after this many steps, the better half of these after twice as "
-      "many, and so on; 0 = train all to the end",
-      0, 1e9);
   f.add("budget", budget,
         "work on further seeds while none has solved the task, in optimizer steps, which a search is converted to; "
         "0 = one attempt, the default when training steps are reduced",
@@ -60,7 +54,7 @@ Fields RunConfig::fields() {
   return f;
 }
 
-std::unique_ptr<Objective> RunConfig::settle() {
+std::unique_ptr<Objective> RunConfig::resolve() {
   const Task* known = known_task(task, all_tasks());  // null: one of the caller's own
   const bool asked = budget_named_ || (known && budget != known->budget);
   if (asked && budget && seeds > 1)

@@ -7,8 +7,8 @@ void RunControl::ask(const std::function<void()>& change, bool at_once) {
   {
     const std::lock_guard lock(mutex_);
     change();
-    for (ControlSeat* seat : seats_)
-      if (at_once || !seat->must_finish_step_) seat->flag_.raise();
+    for (ControlSubscription* subscription : subscriptions_)
+      if (at_once || !subscription->must_finish_step_) subscription->flag_.raise();
   }
   changed_.notify_all();
 }
@@ -37,23 +37,23 @@ bool RunControl::paused() const {
   return paused_;
 }
 
-ControlSeat::ControlSeat(RunControl& control, ThreadPool& pool)
+ControlSubscription::ControlSubscription(RunControl& control, ThreadPool& pool)
     : control_(control), pool_(pool), watched_before_(pool.watched()) {
   const std::lock_guard lock(control_.mutex_);
   saves_ = control_.saves_;
   snapshots_ = control_.snapshots_;
   if (control_.stopped_ || control_.paused_) flag_.raise();
-  control_.seats_.push_back(this);
+  control_.subscriptions_.push_back(this);
   if (!pool_.ranks()) pool_.watch(&flag_);  // a step that one rank leaves would keep the others waiting
 }
 
-ControlSeat::~ControlSeat() {
+ControlSubscription::~ControlSubscription() {
   const std::lock_guard lock(control_.mutex_);
-  std::erase(control_.seats_, this);
+  std::erase(control_.subscriptions_, this);
   pool_.watch(watched_before_);
 }
 
-ControlSeat::Requests ControlSeat::take(const std::function<void()>& before_wait) {
+ControlSubscription::Requests ControlSubscription::take(const std::function<void()>& before_wait) {
   std::unique_lock lock(control_.mutex_);
   if (control_.paused_ && !control_.stopped_) {
     lock.unlock();
@@ -73,7 +73,7 @@ ControlSeat::Requests ControlSeat::take(const std::function<void()>& before_wait
   return requests;
 }
 
-void ControlSeat::step_done() {
+void ControlSubscription::step_done() {
   if (!must_finish_step_) return;
   const std::lock_guard lock(control_.mutex_);
   must_finish_step_ = false;

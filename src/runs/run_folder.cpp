@@ -236,7 +236,7 @@ void RunFolder::append_metrics(const TrainState& state) const {
   put([&](const Folder& to) { espalier::append_metrics(to, state); });
 }
 
-MetricsCheck RunFolder::trim_metrics(std::uint64_t step, const std::optional<MetricsSeal>& expected) const {
+MetricsCheck RunFolder::trim_metrics(std::uint64_t step, const MetricsSeal& expected) const {
   return espalier::trim_metrics(place(), step, expected);
 }
 

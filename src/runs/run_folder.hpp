@@ -58,7 +58,7 @@ class RunFolder {
   // Adds the state's last evaluation to metrics.csv (with a header first).
   virtual void append_metrics(const TrainState& state) const;
   // Drops lines after a checkpoint that a resumed run starts from: see trim_metrics in metrics_file.hpp.
-  virtual MetricsCheck trim_metrics(std::uint64_t step, const std::optional<MetricsSeal>& expected = {}) const;
+  virtual MetricsCheck trim_metrics(std::uint64_t step, const MetricsSeal& expected) const;
   // The file, of a long one every second line, or every fourth, ...; empty where there is none.
   virtual std::string metrics() const;
 

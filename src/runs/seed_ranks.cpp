@@ -146,10 +146,9 @@ class RemoteFolder : public RunFolder {
     pack(p, state);
     ask(Ask::kMetrics, std::move(p));
   }
-  MetricsCheck trim_metrics(std::uint64_t step, const std::optional<MetricsSeal>& expected) const override {
+  MetricsCheck trim_metrics(std::uint64_t step, const MetricsSeal& expected) const override {
     Packer words;
-    words.put(step).put(expected.has_value());
-    if (expected) words.put(expected->lines).put(expected->hash);
+    words.put(step).put(expected.lines).put(expected.hash);
     const Bytes answer = ask(Ask::kTrim, std::move(words));
     Unpacker u(answer);
     MetricsCheck check;
@@ -235,11 +234,9 @@ Bytes SeedServer::answer(int from, Unpacker& request) {
     case Ask::kDrop: folder().drop_checkpoint(); break;
     case Ask::kTrim: {
       const auto step = words.get<std::uint64_t>();
-      std::optional<MetricsSeal> expected;
-      if (words.get<bool>()) {
-        expected.emplace().lines = words.get<std::uint64_t>();
-        expected->hash = words.text();
-      }
+      MetricsSeal expected;
+      expected.lines = words.get<std::uint64_t>();
+      expected.hash = words.text();
       const MetricsCheck check = folder().trim_metrics(step, expected);
       p.put(check.seal.lines).put(check.seal.hash).put(check.cut).put(check.damage);
       break;

@@ -33,7 +33,7 @@ CheckpointNotes Session::notes(bool finished) const {
   RunConfig same = config_;
   same.train.steps = 0;  // a run may be given more steps than it began with ...
   same.budget = 0;       // ... and more attempts
-  return {finished, Hasher().add(without_mark(same.text())).hex(), inputs_, metrics_, traits_, other_bits_};
+  return {finished, Hasher().add(same.text()).hex(), inputs_, metrics_, traits_, other_bits_};
 }
 
 // Rank 0 has the folder; the others get what it has restored.
@@ -48,21 +48,12 @@ void Session::restore() {
     take(restore_checkpoint(*trainer_, SafetensorsFile::parse(checkpoint, "the checkpoint of rank 0"), notes(false)));
 }
 
-Bytes Session::checkpoint() const { return make_checkpoint(*trainer_, notes(false), refined_).serialize(); }
-
-void Session::go_on_from(const Bytes& checkpoint) {
-  take(restore_checkpoint(*trainer_, SafetensorsFile::parse(checkpoint, "a checkpoint in memory"), notes(false)));
-  first_step_ = trainer_->state().step;
-}
-
 void Session::take(Restored restored) {
   began_before_ = true;
   finished_ = restored.finished;
   refined_ = std::move(restored.refined);
   other_bits_ = restored.other_bits;
-  // Before the metrics had a seal, their lines told their steps.
-  metrics_ = restored.metrics.value_or(MetricsSeal());
-  metrics_are_sealed_ = restored.metrics.has_value();
+  metrics_ = restored.metrics;
   const std::string changed = difference(restored.traits, traits_);
   if (changed.empty()) return;
   other_bits_ += fmt::format("{}resumed at step {} with another {}", other_bits_.empty() ? "" : "; ",
@@ -101,8 +92,7 @@ void Session::restore_from_files() {
   const TrainOptions& o = config_.train;
   if (s.step < o.steps && !(o.until_solved && passed()) && !(o.patience && s.evaluations_since_best >= o.patience))
     finished_ = false;  // given more steps
-  const bool sealed = !began_before_ || metrics_are_sealed_;
-  const MetricsCheck check = folder_->trim_metrics(s.step, sealed ? std::optional(metrics_) : std::nullopt);
+  const MetricsCheck check = folder_->trim_metrics(s.step, metrics_);
   metrics_ = check.seal;
   if (!check.damage.empty()) say(check.damage);
 }
@@ -156,18 +146,18 @@ bool Session::search_due() const {
          s.step / search_every_ > s.searched_step / search_every_ && s.step < config_.train.steps;
 }
 
-bool Session::build(RunControl& control, ControlSeat& seat, const GoOn& go_on) {
+bool Session::build(RunControl& control, ControlSubscription& subscription, const GoOn& go_on) {
   if (finished_ || refined_ || trainer_->state().step > 0) return true;
-  return search([&] { return objective_->build(pool_); }, {}, control, seat, go_on);
+  return search([&] { return objective_->build(pool_); }, {}, control, subscription, go_on);
 }
 
-bool Session::refine(std::uint64_t round, RunControl& control, ControlSeat& seat, const GoOn& go_on) {
+bool Session::refine(std::uint64_t round, RunControl& control, ControlSubscription& subscription, const GoOn& go_on) {
   if (finished_ || passed() || !trainer_->state().evaluated) return true;
   // Every other time, and at the end in any case, the search goes on from what an earlier one has found.
   const bool from_trained = round % 2 || !refined_is_best();
   const std::unique_ptr<Model> from = from_trained ? trainer_->best_model() : best_model().model;
   return search([&] { return objective_->refine(*from, round, pool_); },
-                from_trained ? trained_provenance() : best_provenance(), control, seat, go_on);
+                from_trained ? trained_provenance() : best_provenance(), control, subscription, go_on);
 }
 
 namespace {
@@ -215,8 +205,8 @@ void Session::write_metrics(const Evaluation& line) {
   metrics_.add_row(row);
 }
 
-bool Session::search(const Search& make, const Provenance& before, RunControl& control, ControlSeat& seat,
-                     const GoOn& go_on) {
+bool Session::search(const Search& make, const Provenance& before, RunControl& control,
+                     ControlSubscription& subscription, const GoOn& go_on) {
   std::unique_ptr<Refinement> search;
   const struct Clock {  // a search is part of the seed's time
     double &total, &searches;
@@ -244,7 +234,7 @@ bool Session::search(const Search& make, const Provenance& before, RunControl& c
       emit_(searched);
     }
     if (!go_on(*trainer_)) return false;
-    if (asked_anywhere(seat) && !handle_requests(control, seat)) return false;
+    if (asked_anywhere(subscription) && !handle_requests(control, subscription)) return false;
   }
   const ThreadPool::Uninterrupted whole(pool_);
   lines.add(search->metrics(), search->progress().done);
@@ -299,17 +289,17 @@ void Session::mend_model() const {
 
 // Whether this rank or another was asked for something; all get the same answer. The occasion on which weights are
 // compared, if they are to be.
-bool Session::asked_anywhere(const ControlSeat& seat) {
+bool Session::asked_anywhere(const ControlSubscription& subscription) {
   Ranks* const ranks = pool_.ranks();
-  if (!ranks) return seat.asked();
+  if (!ranks) return subscription.asked();
   if (options_.check_ranks)
     ranks->check_same(fmt::format("weights after step {}", trainer_->state().step), objective_->parameters().hash());
-  return ranks->any(seat.asked());
+  return ranks->any(subscription.asked());
 }
 
-bool Session::handle_requests(RunControl& control, ControlSeat& seat) {
+bool Session::handle_requests(RunControl& control, ControlSubscription& subscription) {
   const ThreadPool::Uninterrupted whole(pool_);
-  const ControlSeat::Requests requests = seat.take([&] { save(false); });
+  const ControlSubscription::Requests requests = subscription.take([&] { save(false); });
   if (pool_.ranks() ? pool_.ranks()->any(requests.stop) : requests.stop) {
     control.stop();  // also where another rank was asked
     return false;
@@ -324,10 +314,10 @@ bool Session::handle_requests(RunControl& control, ControlSeat& seat) {
 }
 
 // Also counts what that costs, and says after the first step when ranks have no use.
-bool Session::asked_after_step(const ControlSeat& seat) {
+bool Session::asked_after_step(const ControlSubscription& subscription) {
   Ranks* const ranks = pool_.ranks();
   const std::uint64_t before = ranks ? ranks->bytes_sent() : 0;
-  const bool asked = asked_anywhere(seat);
+  const bool asked = asked_anywhere(subscription);
   if (!ranks) return asked;
   agreement_bytes_ += ranks->bytes_sent() - before;
   if (trainer_->state().step == first_step_ + 1 && ranks->size() > 1 && !ranks->any(trainer_->bytes_sent() > 0))
@@ -339,11 +329,11 @@ bool Session::asked_after_step(const ControlSeat& seat) {
 }
 
 Outcome Session::run(RunControl& control, const std::function<bool(const Trainer&)>& go_on) {
-  ControlSeat seat(control, pool_);
+  ControlSubscription subscription(control, pool_);
   tell(RunEvent::Kind::kSeedStarted);
   double saved_at = seconds_now();
-  bool asked = asked_anywhere(seat);
-  bool stopped = !build(control, seat, go_on);
+  bool asked = asked_anywhere(subscription);
+  bool stopped = !build(control, subscription, go_on);
   if (!stopped && !trainer_->state().evaluated && !(refined_ && passed())) {
     const ThreadPool::Uninterrupted whole(pool_);
     trainer_->state().first = objective_->evaluate(pool_);
@@ -360,8 +350,8 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
       save(false);
       saved_at = seconds_now();
     }
-    seat.step_done();
-    asked = asked_after_step(seat);
+    subscription.step_done();
+    asked = asked_after_step(subscription);
     return go_on(trainer) && !asked && !search_due();
   };
   Outcome outcome = stopped ? Outcome::kInterrupted : passed() ? Outcome::kSolved : Outcome::kFinished;
@@ -371,7 +361,7 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
   };
   while (trains()) {  // what was built or searched may have passed where training had not
     if (search_due()) {
-      if (!refine(trainer_->state().step / search_every_, control, seat, go_on)) {
+      if (!refine(trainer_->state().step / search_every_, control, subscription, go_on)) {
         outcome = Outcome::kInterrupted;
         break;
       }
@@ -382,15 +372,15 @@ Outcome Session::run(RunControl& control, const std::function<bool(const Trainer
       save(false);
     }
     outcome = trainer_->run(after_step);
-    if (!pool_.ranks()) asked = seat.asked();  // in the middle of a step, perhaps
+    if (!pool_.ranks()) asked = subscription.asked();  // in the middle of a step, perhaps
     if (outcome != Outcome::kInterrupted || !go_on(*trainer_)) break;
     if (!asked && search_due()) continue;
     if (!asked) break;
-    if (!handle_requests(control, seat)) break;
+    if (!handle_requests(control, subscription)) break;
   }
   if (outcome == Outcome::kFinished || outcome == Outcome::kHopeless ||
       (outcome == Outcome::kSolved && objective_->unfinished())) {
-    if (!refine(0, control, seat, go_on))
+    if (!refine(0, control, subscription, go_on))
       outcome = Outcome::kInterrupted;
     else if (passed())
       outcome = Outcome::kSolved;
@@ -431,10 +421,10 @@ void Session::fill(SeedReport& report) const {
   PhaseSeconds phases = trainer_->phases();
   phases.search = search_seconds_;
   phases.whole += search_seconds_;
-  report.phases = sum(report.phases, phases);
-  report.phase_steps += s.step - first_step_;
+  report.phases = phases;
+  report.phase_steps = s.step - first_step_;
   report.other_bits = other_bits_;
-  report.bytes_sent += trainer_->bytes_sent() + agreement_bytes_;
+  report.bytes_sent = trainer_->bytes_sent() + agreement_bytes_;
   report.num_parameters = objective_->parameters().num_parameters();
 }
 

@@ -13,12 +13,12 @@
 namespace espalier {
 
 // A running seed's place at the RunControl: a flag of its own for its pool, and what it has done of what was asked.
-class ControlSeat {
+class ControlSubscription {
  public:
-  ControlSeat(RunControl& control, ThreadPool& pool);
-  ~ControlSeat();
-  ControlSeat(const ControlSeat&) = delete;
-  ControlSeat& operator=(const ControlSeat&) = delete;
+  ControlSubscription(RunControl& control, ThreadPool& pool);
+  ~ControlSubscription();
+  ControlSubscription(const ControlSubscription&) = delete;
+  ControlSubscription& operator=(const ControlSubscription&) = delete;
 
   bool asked() const { return flag_.raised(); }
   struct Requests {
@@ -49,14 +49,10 @@ class Session {
   // Until the end, a stop, or go_on() being false after a step: that is Outcome::kInterrupted.
   Outcome run(RunControl& control, const std::function<bool(const Trainer&)>& go_on);
 
-  // All that a session that was left before its end goes on from, without a folder.
-  Bytes checkpoint() const;
-  void go_on_from(const Bytes& checkpoint);
-
   Trainer& trainer() { return *trainer_; }
   const Trainer& trainer() const { return *trainer_; }
   bool finished() const { return finished_; }  // by an earlier session: run() has nothing left to do
-  void fill(SeedReport& report) const;         // its times are added to those of earlier rounds
+  void fill(SeedReport& report) const;
   // Of the training, or of what was built or searched before and after it.
   const Evaluation& best() const;
   bool evaluated() const { return trainer_->state().evaluated || refined_; }
@@ -68,11 +64,12 @@ class Session {
   using GoOn = std::function<bool(const Trainer&)>;
   using Search = std::function<std::unique_ptr<Refinement>()>;
   // What can be had without training; false when it was stopped.
-  bool build(RunControl& control, ControlSeat& seat, const GoOn& go_on);
+  bool build(RunControl& control, ControlSubscription& subscription, const GoOn& go_on);
   // The search when training has ended without having passed (round 0) or in the middle of it.
-  bool refine(std::uint64_t round, RunControl& control, ControlSeat& seat, const GoOn& go_on);
+  bool refine(std::uint64_t round, RunControl& control, ControlSubscription& subscription, const GoOn& go_on);
   // Runs a search to its end, and keeps what it finds if that is the best. `before`: of what it begins with.
-  bool search(const Search& make, const Provenance& before, RunControl& control, ControlSeat& seat, const GoOn& go_on);
+  bool search(const Search& make, const Provenance& before, RunControl& control, ControlSubscription& subscription,
+              const GoOn& go_on);
   bool search_due() const;
   bool refined_is_best() const;
   Provenance trained_provenance() const;
@@ -82,9 +79,10 @@ class Session {
   void take(Restored restored);
   void check_metrics();
   void write_metrics(const Evaluation& line);
-  bool asked_anywhere(const ControlSeat& seat);
-  bool handle_requests(RunControl& control, ControlSeat& seat);  // saves, a snapshot, a pause; false for a stop
-  bool asked_after_step(const ControlSeat& seat);
+  bool asked_anywhere(const ControlSubscription& subscription);
+  bool handle_requests(RunControl& control,
+                       ControlSubscription& subscription);  // saves, a snapshot, a pause; false for a stop
+  bool asked_after_step(const ControlSubscription& subscription);
   void save(bool finished);
   ModelNotes model_notes(const Evaluation& evaluation, const Provenance& provenance) const;
   void write_model() const;
@@ -106,9 +104,8 @@ class Session {
   std::unique_ptr<Trainer> trainer_;
   bool began_before_ = false, finished_ = false;
   std::optional<RefinedModel> refined_;
-  Verdict verdict_;      // none before the end
-  MetricsSeal metrics_;  // of the rows that were written
-  bool metrics_are_sealed_ = true;
+  Verdict verdict_;                                     // none before the end
+  MetricsSeal metrics_;                                 // of the rows that were written
   std::string other_bits_;                              // as in CheckpointNotes
   std::uint64_t first_step_ = 0, agreement_bytes_ = 0;  // sent to agree after every step whether to go on
   double search_seconds_ = 0;

@@ -71,9 +71,7 @@ std::vector<SweepAxis> parse_axes(const std::string& text) {
   return axes;
 }
 
-bool is_set_by_sweep(std::string_view name) {
-  return name == "seed" || name == "seeds" || name == "until-solved" || name == "halving";
-}
+bool is_set_by_sweep(std::string_view name) { return name == "seed" || name == "seeds" || name == "until-solved"; }
 
 std::pair<double, double> Share::interval() const {
   if (trials == 0) return {0, 1};
@@ -134,7 +132,7 @@ Sweep::Sweep(const std::string& task, const Settings& fixed, std::vector<SweepAx
     config.seeds = 1;
     config.train.until_solved = true;
     config.seed = first_seed;
-    config.settle();  // what is impossible fails here, before anything is trained
+    config.resolve();  // what is impossible fails here, before anything is trained
     configs_.push_back(std::move(config));
   }
 }
@@ -151,12 +149,7 @@ SeedReport Sweep::trial(std::size_t combination, std::uint64_t seed, const std::
   const std::string path = RunFolder::seed_folder(folder + "/" + folder_name(settings_[combination]), seed);
   const bool begun = RunFolder::holds_run(path);
   Run run = begun ? Run::resume(path) : Run::create(config, {.folder = path});
-  const auto differs = [&](RunConfig written) {  // older versions wrote what was given, not what followed from it
-    if (written.text() == config.text()) return false;
-    written.settle();
-    return written.text() != config.text();
-  };
-  if (differs(run.config()))
+  if (run.config().text() != config.text())
     fail("sweep", fmt::format("{}, made with other settings", path), "trials of this sweep", "use another folder");
   const struct Entry {  // in the list of what stop() stops
     Sweep& sweep;

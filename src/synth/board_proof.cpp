@@ -13,7 +13,7 @@
 #include "netlist/cell.hpp"
 #include "synth/channels.hpp"
 #include "synth/cnf.hpp"
-#include "synth/settle.hpp"
+#include "synth/ternary_simulator.hpp"
 
 namespace espalier {
 
@@ -86,15 +86,15 @@ BoardProof BoardProver::answer(const Query& query) {
 bool BoardProver::by_settling(const Query& query, BoardProof& proof) {
   const int H = static_cast<int>(query.target.height()), W = static_cast<int>(query.target.width());
   Unroller unroller(cell_, system_.periodic, query.bits);
-  Settler settler(cell_, system_.periodic, H, W, [this] { check_time(); });
-  Settler::State state = Settler::of(query.start(unroller));
-  if (system_.round) state = settler.closure(state);
+  TernarySimulator simulator(cell_, system_.periodic, H, W, [this] { check_time(); });
+  TernarySimulator::State state = TernarySimulator::of(query.start(unroller));
+  if (system_.round) state = simulator.closure(state);
   std::string wanted;
   for (int c = 0; c < query.target.channels(); ++c)
     for (int y = 0; y < H; ++y)
       for (int x = 0; x < W; ++x) wanted += query.target.get(y, x, c) ? '1' : '0';
   for (int step = 1; step <= query.steps && !out_of_time(); ++step) {
-    Settler::State after = settler.step(state);
+    TernarySimulator::State after = simulator.step(state);
     report(step, query.steps, "steps settled");
     const bool right = after.starts_with(wanted);
     if (right && (query.any_step || step == query.steps)) {

@@ -18,7 +18,7 @@ Netlist import_circuit(std::string_view bytes, const std::string& file) {
   fail(file, "a file of unknown kind", "a netlist in JSON, BLIF or AIGER");
 }
 
-ProvedCircuit ProvedCircuit::as_given(const Netlist& netlist) {
+ProvedCircuit ProvedCircuit::unproved(const Netlist& netlist) {
   check_netlist(netlist, "circuit");
   return {netlist, "as given, nothing proved"};
 }

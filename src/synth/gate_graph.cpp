@@ -224,7 +224,7 @@ void GateGraph::raise(std::uint32_t n) {
   }
 }
 
-void GateGraph::settle(std::uint32_t n) { nodes_[n].level = level_of(nodes_[n]); }
+void GateGraph::update_level(std::uint32_t n) { nodes_[n].level = level_of(nodes_[n]); }
 
 // The lowest of what is to be replaced comes first, and what replaces a gate is looked up only then: so a gate that
 // reads many of them is made again once or twice, not once for each path that leads to it.

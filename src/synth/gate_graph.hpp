@@ -51,7 +51,7 @@ class GateGraph {
   void drop_unread(std::uint32_t n);
 
   // Makes the level of a gate exact, when those of what it reads are.
-  void settle(std::uint32_t n);
+  void update_level(std::uint32_t n);
 
   // Gates that go when `n` goes. Between dereference and reference the readers' counts are those without it.
   std::size_t dereference(std::uint32_t n);

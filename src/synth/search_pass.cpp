@@ -6,7 +6,7 @@
 #include "espalier/random.hpp"
 #include "synth/passes.hpp"
 #include "synth/refine_search.hpp"
-#include "synth/table_score.hpp"
+#include "synth/target_table.hpp"
 
 namespace espalier {
 namespace {

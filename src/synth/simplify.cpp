@@ -17,8 +17,7 @@ namespace espalier {
 Fields fields_of(SimplifyOptions& o) {
   Fields f;
   f.add("for", o.goal, "what to make small; an XOR counts as one gate, or as three ands",
-        {kCircuitGoalNames.begin(), kCircuitGoalNames.end()})
-      .alias("goal");
+        {kCircuitGoalNames.begin(), kCircuitGoalNames.end()});
   f.add("sweep", o.sweep, "merge gates that are proved equal or opposite");
   f.add("resubstitute", o.resubstitute, "rebuild gates from others wherever no output can tell the difference");
   f.add("search", o.search, "mutants to try for fewer gates; the result is proved", 0, 1e12);

@@ -187,10 +187,13 @@ class PictureOptions : public LatticeTaskOptions {
     const Pattern pattern = built_in_ ? parse_pattern(built_in_, "target") : read_pattern(target_);
     if (heal_ && async_)
       fail("pattern", "healing and asynchronous updates at once", "one of the options \"heal\" and \"async\"");
-    const Keep keep = async_ ? Keep::kAsync : heal_ ? Keep::kHeal : persist_ ? Keep::kPersist : Keep::kNothing;
+    const Wrapper wrapper = async_     ? Wrapper::kAsync
+                            : heal_    ? Wrapper::kHeal
+                            : persist_ ? Wrapper::kPersist
+                                       : Wrapper::kNone;
     const bool in_the_middle = async_ && seed_row_ < 0 && seed_column_ < 0;
     return picture_goal(pattern, in_the_middle ? pattern.height / 2 : seed_row_,
-                        in_the_middle ? pattern.width / 2 : seed_column_, keep, lattice.pool.boards > 0);
+                        in_the_middle ? pattern.width / 2 : seed_column_, wrapper, lattice.pool.boards > 0);
   }
   LatticeOptions prepared() const override {
     LatticeOptions options = lattice;

@@ -199,10 +199,10 @@ std::span<float> GradientSlots::slot(std::size_t index) {
 
 void GradientSlots::zero(const ThreadPool& pool) { zero({0, slots_, 1, false}, pool); }
 
-void GradientSlots::check_own(const Own& own) const {
-  if (own.begin > own.end || own.end > slots_ || own.unit == 0)
-    fail("gradient slots", fmt::format("slots {} to {} in units of {}", own.begin, own.end, own.unit),
-         fmt::format("a part of {}, as own() gives it", slots_));
+void GradientSlots::check_share(const Share& share) const {
+  if (share.begin > share.end || share.end > slots_ || share.unit == 0)
+    fail("gradient slots", fmt::format("slots {} to {} in units of {}", share.begin, share.end, share.unit),
+         fmt::format("a part of {}, as share() gives it", slots_));
 }
 
 void GradientSlots::check_total(std::span<const float> total) const {
@@ -240,24 +240,24 @@ void append_nodes(std::size_t begin, std::size_t end, std::size_t slots, std::ve
 
 }  // namespace
 
-GradientSlots::Own GradientSlots::own(const ThreadPool& pool, std::size_t unit) const {
+GradientSlots::Share GradientSlots::share(const ThreadPool& pool, std::size_t unit) const {
   if (unit == 0) fail("gradient slots", "units of 0 slots", "1 or more");
   const Ranks* const ranks = pool.ranks();
   if (!ranks || ranks->size() == 1 || slots_ <= unit) return {0, slots_, unit, false};
-  const RankShare share = share_of(slots_, unit, ranks->rank(), ranks->size());
-  return {share.begin, share.end, unit, true};
+  const RankShare mine = share_of(slots_, unit, ranks->rank(), ranks->size());
+  return {mine.begin, mine.end, unit, true};
 }
 
-void GradientSlots::zero(const Own& own, const ThreadPool& pool) {
-  check_own(own);
-  float* const first = data_.data() + own.begin * stride_;
-  pool.for_chunks((own.end - own.begin) * stride_, kReduceChunk * 4, 0.1,
+void GradientSlots::zero(const Share& share, const ThreadPool& pool) {
+  check_share(share);
+  float* const first = data_.data() + share.begin * stride_;
+  pool.for_chunks((share.end - share.begin) * stride_, kReduceChunk * 4, 0.1,
                   [&](Chunk c) { std::fill(first + c.begin, first + c.end, 0.0f); });
 }
 
-void GradientSlots::add_shared(std::span<float> total, const Own& own, const ThreadPool& pool) {
-  check_own(own);
-  if (!own.shared) return add_to(total, pool);
+void GradientSlots::add_shared(std::span<float> total, const Share& share, const ThreadPool& pool) {
+  check_share(share);
+  if (!share.shared) return add_to(total, pool);
   check_total(total);
   if (!pool.ranks()) fail("add gradient slots", "a pool without ranks", "the one that the slots were shared out with");
   Ranks& ranks = *pool.ranks();
@@ -265,16 +265,16 @@ void GradientSlots::add_shared(std::span<float> total, const Own& own, const Thr
   std::vector<std::size_t> starts{0};
   std::size_t mine = 0;
   for (int r = 0; r < ranks.size(); ++r) {
-    const RankShare share = share_of(slots_, own.unit, r, ranks.size());
+    const RankShare theirs = share_of(slots_, share.unit, r, ranks.size());
     if (r == ranks.rank()) mine = nodes.size();
-    append_nodes(share.begin, share.end, slots_, nodes);
+    append_nodes(theirs.begin, theirs.end, slots_, nodes);
     starts.push_back(nodes.size() * floats_ * sizeof(float));
   }
   AlignedVector<float>& sums = shared_sums_;
   sums.resize(nodes.size() * floats_);
-  const double cost = 0.1 * static_cast<double>(own.end - own.begin);
+  const double cost = 0.1 * static_cast<double>(share.end - share.begin);
   pool.for_chunks(floats_, kReduceChunk, cost, [&](Chunk c) {
-    for (std::size_t n = mine; n < nodes.size() && nodes[n].end <= own.end; ++n) {
+    for (std::size_t n = mine; n < nodes.size() && nodes[n].end <= share.end; ++n) {
       float* const into = &sums[n * floats_ + c.begin];
       std::fill_n(into, c.end - c.begin, -0.0f);  // -0 + x is x, and 0 + x would lose the sign of a zero
       add_tree_kernel(nodes[n].end - nodes[n].begin, stride_, c.end - c.begin,

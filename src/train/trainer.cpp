@@ -19,7 +19,7 @@ constexpr const char* kDivergedHint = "lower the learning rate or clip the gradi
 
 Fields fields_of(TrainOptions& o) {
   Fields f;
-  f.add("train-steps", o.steps, "optimizer steps", 0, 1e9).alias("epochs");
+  f.add("train-steps", o.steps, "optimizer steps", 0, 1e9);
   f.add("lr", o.schedule.lr, "learning rate", 0, 1e3);
   f.add("schedule", o.schedule.kind, "schedule of the learning rate after the warm-up", {"constant", "step", "cosine"});
   f.add("lr-final", o.schedule.final_fraction, "cosine: rate at the end, as a fraction of the learning rate", 0, 1);
@@ -66,7 +66,7 @@ void Trainer::step() {
   const std::uint64_t step = state_.step;
   const std::uint64_t sent_before = pool_.ranks() ? pool_.ranks()->bytes_sent() : 0;
   const int returned = -2 * static_cast<int>(std::min<std::uint64_t>(state_.returns, 10));
-  objective_.begin_step(step, progress(step), state_.loss);
+  objective_.begin_step(step, progress(step));
   parameters.zero_grad(pool_);
   double loss = 0;
   for (std::uint64_t k = 0; k < options_.accumulate; ++k)
@@ -105,7 +105,7 @@ void Trainer::evaluate() {
     state_.best_state = objective_.state();
   } else {
     ++state_.evaluations_since_best;
-    if (state_.step > 0 && objective_.astray(progress(state_.step - 1), state_.last, state_.best)) go_back();
+    if (state_.step > 0 && objective_.diverged(progress(state_.step - 1), state_.last, state_.best)) go_back();
   }
   state_.evaluated = true;
   state_.evaluated_step = state_.step;

@@ -29,7 +29,7 @@ const std::string& simplify_model() {
                          "64",
                          "--depth",
                          "3",
-                         "--most-number",
+                         "--max-number",
                          "3",
                          "--quiet",
                          "--out",
@@ -74,7 +74,7 @@ TEST(Rewrite, AWrongModelIsToldBy_Check) {
            "--test-examples", "0", "--deep-examples", "0", "--depth", "2", "--quiet", "--out", folder / "run"});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   const Ended e =
-      run({"rewrite", folder / "run/model.safetensors", "(+ (* x 1) (- 0 (^ y 1)))", "--check", "--most-passes", "3"});
+      run({"rewrite", folder / "run/model.safetensors", "(+ (* x 1) (- 0 (^ y 1)))", "--check", "--max-passes", "3"});
   EXPECT_EQ(e.exit_code, 3) << e.out << e.err;
   EXPECT_TRUE(has(e.out, "wrong: the exact engine says")) << e.out;
 }

@@ -1,4 +1,4 @@
-// Models as the commands use them: old files, boards to start from, and what a model remembers of what it learned.
+// Models as the commands use them: stored files, boards to start from, and what a model remembers of what it learned.
 #include "app/program.hpp"
 #include "base/files.hpp"
 #include "base/image.hpp"
@@ -8,54 +8,53 @@
 namespace espalier {
 namespace {
 
-std::string old_file(const std::string& name) { return test::source_dir() + "/tests/data/old/" + name; }
+std::string stored(const std::string& name) { return test::source_dir() + "/tests/data/models/" + name; }
 
-TEST(OldModels, RunAndAreJudgedAsTheyWere) {
+TEST(StoredModels, RunAndAreJudgedAsTheyWere) {
   const std::tuple<const char*, const char*, int> boards[] = {{"board", "b5e0fcbb8f4d93f766a950662914e61c", 32},
                                                               {"life", "a21d459c03bf6c99b7ce04b81707a4d0", 0},
                                                               {"pattern", "1ccf7168ccd4b582bd00040351d71078", 5}};
   for (const auto& [name, hash, alive] : boards) {
-    const auto j = run({"run", old_file(name), "--quiet", "--json", "--seed", "3"}).json();
+    const auto j = run({"run", stored(name), "--quiet", "--json", "--seed", "3"}).json();
     EXPECT_EQ(j.at("board_hash"), hash) << name;
     EXPECT_EQ(j.at("alive"), alive) << name;
   }
-  // Soft gates: values near those of the old program, whose last bits depend on the machine.
-  EXPECT_NEAR(run({"run", old_file("board"), "--soft", "--quiet", "--json", "--seed", "3"}).json().at("alive"),
+  // Soft gates: values near those of the program that wrote it, whose last bits depend on the machine.
+  EXPECT_NEAR(run({"run", stored("board"), "--soft", "--quiet", "--json", "--seed", "3"}).json().at("alive"),
               31.61859142850153, 1e-3);
-  const auto judged = run({"eval", old_file("board"), "--json", "--reset-steps", "100"}).json();
+  const auto judged = run({"eval", stored("board"), "--json", "--reset-steps", "100"}).json();
   EXPECT_NEAR(judged.at("score"), 0.975, 1e-3);  // boards that nothing has seen
   EXPECT_EQ(judged.at("active_gates"), 35);
   EXPECT_EQ(judged.at("trials").at(5).at("score"), 0.6796875);
-  EXPECT_EQ(run({"eval", old_file("pattern"), "--require-solved"}).exit_code, 3) << "not on a board of twice the size";
-  EXPECT_EQ(run({"eval", old_file("life"), "--require-solved"}).exit_code, 3);
+  EXPECT_EQ(run({"eval", stored("pattern"), "--require-solved"}).exit_code, 3) << "not on a board of twice the size";
+  EXPECT_EQ(run({"eval", stored("life"), "--require-solved"}).exit_code, 3);
 }
 
-TEST(OldModels, PredictAndRewriteAsTheyDid) {
-  const Ended predicted = run({"predict", old_file("table"), old_file("table/rows.csv"), "--probabilities"});
+TEST(StoredModels, PredictAndRewriteAsTheyDid) {
+  const Ended predicted = run({"predict", stored("table"), stored("table/rows.csv"), "--probabilities"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
   EXPECT_TRUE(predicted.out.starts_with("kind,p(a),p(b)\na,0.8090,0.1910\na,0.7416,0.2584\na,0.7483,0.2517\n"))
       << predicted.out;
-  const auto j = run({"rewrite", old_file("simplify"), "(- x (* 0 z))", "--json", "--check"}).json();
+  const auto j = run({"rewrite", stored("simplify"), "(- x (* 0 z))", "--json", "--check"}).json();
   EXPECT_EQ(j.at("passes"), (nlohmann::json{"(- x (* 0 z))", "(- x 0)", "x"}));
   EXPECT_EQ(j.at("exact"), true);
-  for (const char* name : {"board", "table", "simplify"}) EXPECT_EQ(run({"info", old_file(name)}).exit_code, 0) << name;
-  const auto circuit = run({"circuit", old_file("board"), "--json"}).json();
+  for (const char* name : {"board", "table", "simplify"}) EXPECT_EQ(run({"info", stored(name)}).exit_code, 0) << name;
+  const auto circuit = run({"circuit", stored("board"), "--json"}).json();
   EXPECT_EQ(circuit.at("raw").at("gates"), 368);  // constants are no gates
   EXPECT_EQ(circuit.at("equal"), true);
 }
 
-TEST(OldModels, ARunThatAnotherVersionBeganIsNotGoneOnWith) {
+TEST(StoredModels, ARunThatAnotherVersionBeganIsNotGoneOnWith) {
   const TempFolder folder;
-  std::filesystem::copy_file(old_file("board/config.json"), folder / "config.json");
-  std::ofstream(folder / "checkpoint.safetensors", std::ios::binary) << text_of(old_file("board/model.safetensors"));
+  std::ofstream(folder / "config.json") << R"({"task": "checkerboard-small"})";
+  std::ofstream(folder / "checkpoint.safetensors", std::ios::binary) << text_of(stored("board/model.safetensors"));
   expect_one_line(run({"train", "--resume", folder.path()}), 1, {"format", "another version"});
 }
 
 TEST(Models, OfAnotherKindAreNamed) {
-  expect_one_line(run({"run", old_file("table")}), 1, {"table network", "logic automaton"});
-  expect_one_line(run({"predict", old_file("board"), old_file("table/rows.csv")}), 1,
-                  {"logic automaton", "table network"});
-  expect_one_line(run({"rewrite", old_file("board"), "x"}), 1, {"logic automaton", "rewrite network"});
+  expect_one_line(run({"run", stored("table")}), 1, {"table network", "logic automaton"});
+  expect_one_line(run({"predict", stored("board"), stored("table/rows.csv")}), 1, {"logic automaton", "table network"});
+  expect_one_line(run({"rewrite", stored("board"), "x"}), 1, {"logic automaton", "rewrite network"});
 }
 
 // What training calls solved, eval does too: trials that were switched off count in neither, and both name them.

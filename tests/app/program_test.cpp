@@ -22,7 +22,7 @@ TEST(Program, HelpNamesTheCommandsAndTheirOptions) {
   }
   expect_in(run({"train", "--help"}).out, {"--list", "--resume", "checkerboard"});
   expect_in(run({"train", "checkerboard", "--help"}).out,
-            {"--train-steps", "--epochs", "--lr", "--seeds", "--out", "--update", "256x10"});
+            {"--train-steps", "--lr", "--seeds", "--out", "--update", "256x10"});
   expect_in(run({"bench", "--help"}).out, {"--threads", "--filter", "--signature"});
   expect_in(run({"info", "--help"}).out, {"--json"});
 }
@@ -131,7 +131,7 @@ TEST(Program, WhatStandsBeforeACommandOrATaskIsRefusedAndNotIgnored) {
   refused({"sweep", "--seeds", "1", "life"}, {"--seeds", "before \"life\""});
   refused({"sweep"}, {"got no task"});
   refused({"train", "--resume", "x", "--lr", "5"}, {"--lr: it belongs to a task", "\"train life --lr\""});
-  refused({"sweep", "life", "--halving", "5"}, {"--halving", "no such option"});  // a trial is one seed
+  refused({"sweep", "life", "--until-solved"}, {"--until-solved", "no such option"});  // a trial is one seed
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 

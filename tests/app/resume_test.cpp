@@ -116,7 +116,7 @@ TEST_F(Resume, AFinishedRunGivenMoreStepsGoesOn) {
   *(std::find(shorter.begin(), shorter.end(), "--train-steps") + 1) = "100";
   ASSERT_EQ(run(shorter).exit_code, 0);
   Arguments more = resuming(out);
-  more.insert(more.end(), {"--epochs", kSteps});
+  more.insert(more.end(), {"--train-steps", kSteps});
   const Ended e = run(more);  // a constant rate: a hundred steps and the rest are all of them
   EXPECT_EQ(e.json().at("weights_hash"), hash_) << e.err;
   EXPECT_EQ(e.json().at("steps").dump(), kSteps);

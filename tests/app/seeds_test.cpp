@@ -84,7 +84,7 @@ Arguments picture(const TempFolder& folder, const std::string& seed, const std::
           "32x2,16,8,4",
           "--steps",
           "4",
-          "--epochs",
+          "--train-steps",
           "300",
           "--gumbel-final",
           "0",
@@ -190,7 +190,6 @@ TEST(Seeds, WhatASweepIsGivenHoldsAlsoWhereItIsTheDefault) {
     EXPECT_FALSE(std::filesystem::exists(folder / "s"));
   };
   refused({"--async", "--boundary", "zero"}, {"boundary zero", "boundary periodic"});
-  refused({"--vary", "halving=5"}, {"halving"});
   refused({"--vary", "until-solved=false"}, {"until-solved"});
 }
 

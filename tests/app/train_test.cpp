@@ -151,7 +151,6 @@ TEST(Train, TimingIsOfAllStepsAndInTheJson) {
   };
   EXPECT_EQ(steps_of({"--seeds", "1"}), 20);
   EXPECT_EQ(steps_of({"--seeds", "3"}), 60);
-  EXPECT_EQ(steps_of({"--seeds", "4", "--halving", "5"}), 4 * 5 + 2 * 5 + 10) << "rounds up to steps 5, 10 and 20";
   EXPECT_EQ(steps_of({"--seeds", "1", "--budget", "60"}), 60) << "three attempts";
 }
 
@@ -191,22 +190,6 @@ TEST(Train, WhatIsOffAnywayMayBeTurnedOff) {
   EXPECT_EQ(nlohmann::json::parse(text_of(folder / "a/config.json")).at("trials"), false);
 }
 
-TEST(Train, EpochsStillMeansTrainingSteps) {
-  const TempFolder folder;
-  EXPECT_EQ(run(small({"--epochs", "3", "--quiet", "--json", "--out", folder / "a"})).json().at("steps"), 3);
-  EXPECT_EQ(run(small({"--epochs=4", "--quiet", "--json", "--out", folder / "b"})).json().at("steps"), 4);
-  const auto config = nlohmann::json::parse(text_of(folder / "b/config.json"));
-  EXPECT_EQ(config.at("train-steps"), 4);
-  EXPECT_FALSE(config.contains("epochs"));
-  // A run that another version began.
-  std::string old = text_of(folder / "a/config.json");
-  old.replace(old.find("train-steps"), 11, "epochs");
-  std::ofstream(folder / "a/config.json") << old;
-  const auto j = run({"train", "--resume", folder / "a", "--quiet", "--json"}).json();
-  EXPECT_EQ(j.at("steps"), 3);
-  EXPECT_EQ(j.at("outcome"), "finished");
-}
-
 TEST(Train, WrongUsageIsOneLineAndExit2) {
   const TempFolder folder;
   const Surroundings here{{}, folder.path(), RLIM_INFINITY};
@@ -215,7 +198,8 @@ TEST(Train, WrongUsageIsOneLineAndExit2) {
   expect_one_line(run({}, here), 2, {"--help"});
   expect_one_line(run({"trian"}, here), 2, {"trian"});
   expect_one_line(run(small({"--train-steps", "many"}), here), 2, {"--train-steps", "many", "whole number"});
-  expect_one_line(run(small({"--epochs", "-5"}), here), 2, {"--train-steps", "-5"});
+  expect_one_line(run(small({"--train-steps", "-5"}), here), 2, {"--train-steps", "-5"});
+  expect_one_line(run(small({"--epochs", "5"}), here), 2, {"--epochs", "--train-steps"});
   expect_one_line(run(small({"--lr", "fast"}), here), 2, {"--lr", "fast"});
   expect_one_line(run(small({"--optimizer", "magic"}), here), 2, {"--optimizer", "magic", "adamw"});
   expect_one_line(run(small({"--threads", "-3"}), here), 2, {"threads", "-3"});

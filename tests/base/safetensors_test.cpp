@@ -211,16 +211,6 @@ TEST(Safetensors, ASealCoversTensorsShapesAndMetadata) {
   EXPECT_THROW(read_safetensors(path), Error);
   write_safetensors(path, open);  // by others, who seal nothing
   EXPECT_NO_THROW(read_safetensors(path));
-  SafetensorsFile old = open;  // as versions before this one sealed
-  old.metadata["tensors_hash"] = old.tensors_hash();
-  write_safetensors(path, old);
-  EXPECT_NO_THROW(read_safetensors(path));
-  old.tensors.at("weights").bytes[3] = std::byte{1};
-  write_safetensors(path, old);
-  EXPECT_THROW(read_safetensors(path), Error);
-  SafetensorsFile renamed = open;
-  renamed.metadata["tensors_hasi"] = renamed.tensors_hash();
-  EXPECT_THROW(SafetensorsFile::parse(renamed.serialize(), "renamed"), Error);
 }
 
 // Two changed bits are enough to lose the seal and to change a weight.

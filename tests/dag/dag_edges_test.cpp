@@ -40,13 +40,13 @@ TEST(DagEdges, UnknownIdsAreRefusedEverywhere) {
   EXPECT_THROW(n.add_shortcut(9, s.y), Error);
   EXPECT_THROW(n.add_shortcut(s.h, s.x), Error);  // into an input
   EXPECT_THROW(n.accumulate_edge_grad(s.h, s.x, 1), Error);
-  EXPECT_THROW(n.restore_edge(s.xh, s.x, s.y, 1), Error);  // an id twice
-  EXPECT_THROW(n.restore_edge(20, s.x, 9, 1), Error);
-  EXPECT_THROW(n.restore_edge(20, s.x, s.y, kNan), Error);
-  EXPECT_THROW(n.restore_edge(0xFFFFFFFF, s.h, s.y, 1), Error);
-  EXPECT_THROW(n.restore_node(s.h, NodeKind::kHidden, Activation::kLinear, 0), Error);
-  EXPECT_THROW(n.restore_node(20, NodeKind::kInput, Activation::kLinear, 0.5f), Error);
-  EXPECT_THROW(n.restore_node(20, NodeKind::kInput, Activation::kRelu, 0), Error);
+  EXPECT_THROW(n.insert_edge(s.xh, s.x, s.y, 1), Error);  // an id twice
+  EXPECT_THROW(n.insert_edge(20, s.x, 9, 1), Error);
+  EXPECT_THROW(n.insert_edge(20, s.x, s.y, kNan), Error);
+  EXPECT_THROW(n.insert_edge(0xFFFFFFFF, s.h, s.y, 1), Error);
+  EXPECT_THROW(n.insert_node(s.h, NodeKind::kHidden, Activation::kLinear, 0), Error);
+  EXPECT_THROW(n.insert_node(20, NodeKind::kInput, Activation::kLinear, 0.5f), Error);
+  EXPECT_THROW(n.insert_node(20, NodeKind::kInput, Activation::kRelu, 0), Error);
   const DagTopology& t = n.topology();
   EXPECT_THROW(t.node(9), Error);
   EXPECT_THROW(t.edge(9), Error);
@@ -168,7 +168,7 @@ TEST(DagEdges, OutputsMayBeTheSamplesOfTheNextCall) {
 TEST(DagEdges, SharedWeightsRefuseWhatIsNoNumber) {
   SymbolWeights shared;
   DagNN n = DagNN::from_text("ab");
-  shared.write_to(n);
+  shared.tie(n);
   EXPECT_THROW(shared.step(kNan), Error);
   EXPECT_THROW(shared.step(INFINITY), Error);
   EXPECT_EQ(shared.weight('a', 'b'), 1.0f);
@@ -193,7 +193,7 @@ TEST(DagEdges, KindsAndActivationsThatAreNoneAreRefused) {
   Small s;
   EXPECT_THROW(s.n.add_node(static_cast<NodeKind>(9)), Error);
   EXPECT_THROW(s.n.add_node(NodeKind::kHidden, static_cast<Activation>(9)), Error);
-  EXPECT_THROW(s.n.restore_node(77, NodeKind::kHidden, static_cast<Activation>(5), 0), Error);
+  EXPECT_THROW(s.n.insert_node(77, NodeKind::kHidden, static_cast<Activation>(5), 0), Error);
   EXPECT_THROW(DagNN::layered({2, 2, 1}, {.hidden = static_cast<Activation>(9)}), Error);
 }
 

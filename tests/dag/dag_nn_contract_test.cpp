@@ -146,7 +146,7 @@ TEST(DagContract, NumbersWithoutMeaningAreRefused) {
   EXPECT_THROW(t.n.add_node(NodeKind::kHidden, Activation::kRelu, kNan), Error);
   EXPECT_THROW(t.n.prune_below(kNan), Error);
   EXPECT_THROW(t.n.prune_percentile(101), Error);
-  EXPECT_THROW(t.n.restore_node(0xFFFFFFFF, NodeKind::kHidden, Activation::kLinear, 0), Error);
+  EXPECT_THROW(t.n.insert_node(0xFFFFFFFF, NodeKind::kHidden, Activation::kLinear, 0), Error);
   EXPECT_THROW(t.n.forward({1.0f}, std::size_t{1} << 63), Error);
   Optimizer other({}, 3);
   EXPECT_THROW(t.n.apply_edits(&other), Error);

@@ -105,7 +105,6 @@ void api_logic(std::span<const std::byte> bytes) {
       attempt([&] { count_gates(dlogits); });
       attempt([&] { add_gumbel_noise(dlogits, soft_choice(c), c.rarely() ? dlogits : values); });
       attempt([&] { mean_wire_entropy(network, c.floats(c.size(wires))); });
-      attempt([&] { wire_entropy_loss(network, c.floats(c.size(wires)), c.number(), dlogits); });
       Netlist netlist;
       std::vector<Net> nets;
       for (std::size_t i = c.size(static_cast<std::size_t>(network.inputs())); i > 0; --i)
@@ -260,7 +259,7 @@ void api_train(std::span<const std::byte> bytes) {
           AlignedVector<float> total(c.size(slots.count() ? slots.slot(0).size() : 0));
           if (c.rarely()) slots.add_to(slots.slot(c.below(5)));  // into itself
           slots.add_to(total);
-          GradientSlots::Own own = slots.own(calling_thread(), c.below(4));
+          GradientSlots::Share own = slots.share(calling_thread(), c.below(4));
           if (c.rarely()) own = {c.below(9), c.below(9), c.below(3), c.below(2) > 0};
           slots.zero(own);
           slots.add_shared(total, own);

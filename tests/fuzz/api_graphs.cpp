@@ -35,29 +35,17 @@ std::vector<Edge> edges_of(Choices& c, std::size_t nodes) {
 void api_graph(std::span<const std::byte> bytes) {
   Choices c(bytes);
   while (c.more()) {
-    switch (c.below(6)) {
+    switch (c.below(5)) {
       case 0:
         attempt([&] {
           const std::size_t nodes = c.below(8);
           const Graph g(nodes, edges_of(c, nodes), c.below(2) ? Repeats::kKeep : Repeats::kRefuse);
           const Graph* const both[] = {&g, c.rarely() ? nullptr : &g};
           batch_graphs(both);
-          dag_levels(g);
-          g.in_degree(c.below(10));
-          g.out_degree(c.below(10));
           name_of(static_cast<Activation>(c.below(8)));
         });
         break;
       case 1:
-        attempt([&] {
-          std::vector<std::vector<std::uint32_t>> lists(c.below(6));
-          for (auto& list : lists)
-            for (std::size_t k = c.below(4); k > 0; --k)
-              list.push_back(static_cast<std::uint32_t>(c.below(c.size(lists.size()))));
-          dag_levels(Graph::from_lists(lists, c.below(2) ? Repeats::kKeep : Repeats::kRefuse));
-        });
-        break;
-      case 2:
         attempt([&] {
           LabelledGraph g = labelled(c, c.below(4) > 0);
           if (c.rarely()) g.labels.emplace_back("\xff");
@@ -65,7 +53,7 @@ void api_graph(std::span<const std::byte> bytes) {
           if (back.labels != g.labels || back.edges.size() != g.edges.size()) throw std::logic_error("a round trip");
         });
         break;
-      case 3:
+      case 2:
         attempt([&] { wl_similarity(labelled(c, true), labelled(c, true), static_cast<int>(c.below(5)) - 1); });
         break;
       default:
@@ -147,13 +135,13 @@ void api_dag(std::span<const std::byte> bytes) {
         break;
       case 22:
         attempt([&] {
-          net.restore_edge(id(), id(), id(), c.number());
+          net.insert_edge(id(), id(), id(), c.number());
           net.reserve_ids(id(), c.rarely() ? 0xFFFFFFFF : id());
         });
         break;
       case 23:
         attempt([&] {
-          net.restore_node(id(), static_cast<NodeKind>(c.below(3)), static_cast<Activation>(c.below(5)), c.number());
+          net.insert_node(id(), static_cast<NodeKind>(c.below(3)), static_cast<Activation>(c.below(5)), c.number());
         });
         break;
       case 24:
@@ -195,7 +183,7 @@ void api_dag(std::span<const std::byte> bytes) {
       default:
         attempt([&] {
           DagNN text = DagNN::from_text(std::string(c.below(4), static_cast<char>('a' + c.below(3))));
-          if (c.below(4)) shared.write_to(text);
+          if (c.below(4)) shared.tie(text);
           text.forward(c.floats(text.num_inputs()), 1);
           text.backward_accumulate(c.floats(text.num_outputs()));
           shared.add_gradients(text);

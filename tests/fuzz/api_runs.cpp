@@ -104,7 +104,7 @@ void api_tasks(std::span<const std::byte> bytes) {
       const std::unique_ptr<Objective> objective = config.make_objective();
       const ThreadPool& pool = calling_thread();
       PhaseSeconds phases;
-      objective->begin_step(c.below(3), 0.5, 1);
+      objective->begin_step(c.below(3), 0.5);
       objective->parameters().zero_grad();
       objective->accumulate(c.below(5), pool, phases);
       const Evaluation evaluation = objective->evaluate(pool);

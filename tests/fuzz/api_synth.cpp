@@ -43,7 +43,7 @@ void api_synth(std::span<const std::byte> bytes) {
     });
     attempt([&] { prove_and_simplify(any_netlist(c, inputs, outputs), SimplifyOptions::brief()); });
     attempt([&] {
-      const ProvedCircuit circuit = ProvedCircuit::as_given(any_netlist(c, inputs, outputs));
+      const ProvedCircuit circuit = ProvedCircuit::unproved(any_netlist(c, inputs, outputs));
       ExportOptions options;
       do options.format = static_cast<CircuitFormat>(c.below(kCircuitFormatNames.size()));
       while (options.format == CircuitFormat::kSvg);  // another program, and slow

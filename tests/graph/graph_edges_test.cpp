@@ -13,17 +13,6 @@
 namespace espalier {
 namespace {
 
-TEST(GraphEdges, DegreesOfUnknownNodesAreRefused) {
-  const Graph g(3, {{0, 1}, {2, 1}});
-  EXPECT_EQ(g.in_degree(1), 2u);
-  EXPECT_EQ(g.out_degree(2), 1u);
-  for (const std::size_t node : {std::size_t{3}, std::size_t{99}, ~std::size_t{0}}) {
-    EXPECT_THROW(g.in_degree(node), Error);
-    EXPECT_THROW(g.out_degree(node), Error);
-  }
-  EXPECT_THROW(Graph().in_degree(0), Error);
-}
-
 TEST(GraphEdges, ActivationsThatAreNoneAreRefused) {
   for (int i = 0; i < kNumActivations; ++i)
     EXPECT_EQ(activation_named(name_of(static_cast<Activation>(i))), static_cast<Activation>(i));

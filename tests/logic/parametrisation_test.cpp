@@ -93,32 +93,23 @@ TEST(Parametrisation, TheReferencesGradientsAreThoseOfFiniteDifferences) {
     };
     const auto gates = reference::soften_all<double>(logits, 0.7, false, form);
     const auto gradients = reference::soften_all_backward<double>(gates, weights, 0.7, form);
-    std::vector<double> of_entropy;
-    reference::entropy<double>(logits, form, &of_entropy);
     for (std::size_t i = 0; i < logits.size(); i += 7) {
       const double keep = logits[i], h = 1e-5;
       logits[i] = keep + h;
-      const double up = value(), entropy_up = reference::entropy<double>(logits, form);
+      const double up = value();
       logits[i] = keep - h;
-      const double down = value(), entropy_down = reference::entropy<double>(logits, form);
+      const double down = value();
       logits[i] = keep;
       ASSERT_NEAR(gradients[i], (up - down) / (2 * h), 1e-6) << i;
-      ASSERT_NEAR(of_entropy[i], (entropy_up - entropy_down) / (2 * h), 1e-6) << i;
     }
   }
 }
 
-TEST(Parametrisation, EntropyAndItsGradientsAgreeWithTheReference) {
+TEST(Parametrisation, EntropyAgreesWithTheReference) {
   for (const Parametrisation form : kForms) {
     const AlignedVector<float> logits = logits_for(form);
-    std::vector<double> want;
-    const double entropy = reference::entropy<double>(in_double(logits), form, &want);
-    for_each_target([&] {
-      EXPECT_NEAR(mean_entropy(logits, form), entropy / kCount / std::numbers::ln2, 1e-6);
-      AlignedVector<float> dlogits(logits.size(), 1.0f);
-      EXPECT_NEAR(entropy_loss(logits, 0.3f, dlogits, calling_thread(), form), 0.3 * entropy, 1e-5 * entropy);
-      for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(dlogits[i], 1 + 0.3 * want[i], 1e-6);
-    });
+    const double entropy = reference::entropy<double>(in_double(logits), form);
+    for_each_target([&] { EXPECT_NEAR(mean_entropy(logits, form), entropy / kCount / std::numbers::ln2, 1e-6); });
     const AlignedVector<float> none(logits.size());
     EXPECT_NEAR(mean_entropy(none, form), 4, 1e-6);  // all sixteen alike, or four coins
     AlignedVector<float> decided(logits.size());
@@ -136,9 +127,7 @@ TEST(Parametrisation, TheSameBitsForAnyThreadCount) {
     AlignedVector<float> first;
     for (const int threads : kThreadCounts) {
       const ThreadPool pool(threads);
-      AlignedVector<float> all = noisy_choice(n, logits, dc, pool), slopes(logits.size());
-      all.push_back(static_cast<float>(entropy_loss(logits, 0.3f, slopes, pool, form)));
-      all.insert(all.end(), slopes.begin(), slopes.end());
+      const AlignedVector<float> all = noisy_choice(n, logits, dc, pool);
       if (threads == 1) first = all;
       ASSERT_EQ(all, first) << threads;
     }
@@ -191,9 +180,6 @@ TEST(Parametrisation, WhatDoesNotFitIsRefused) {
   EXPECT_THROW(mean_entropy({}, Parametrisation::kEntries), Error);
   EXPECT_THROW(likeliest_gate(odd, Parametrisation::kEntries), Error);
   EXPECT_THROW(set_gate(gradients, Gate::kA, 1, Parametrisation::kEntries), Error);
-  EXPECT_THROW(entropy_loss(sixteen, 1, gradients), Error);
-  EXPECT_THROW(entropy_loss(sixteen, NAN, gradients, calling_thread(), Parametrisation::kGates), Error);
-  EXPECT_THROW(entropy_loss(gradients, 1, gradients, calling_thread(), Parametrisation::kWalsh), Error);  // over itself
 }
 
 }  // namespace

@@ -233,33 +233,6 @@ TEST(Simplify, LearnsAndItsModelFileRewrites) {
   broken([](SafetensorsFile& f) { f.tensors.erase("head.bias"); });
 }
 
-// The files of format 1 have their options in the configuration of the run.
-TEST(Simplify, OldModelFilesAreRead) {
-  SimplifyTaskOptions options = small_options();
-  options.data.share = true;
-  options.net.aggregation = Aggregation::kMax;
-  options.net.layer_norm = false;
-  const ThreadPool pool(1);
-  TaskRun run(options, pool);
-  const std::unique_ptr<Model> model = run.objective.snapshot(run.objective.parameters().values(), {});
-  SafetensorsFile old = model_file(*model);
-  for (const char* key : {"features", "layers", "aggregation", "norm", "activation", "share"})
-    old.metadata.erase(std::string("option.") + key);
-  old.metadata.erase("kind");
-  old.metadata["format"] = "espalier model 1";
-  old.metadata["config"] = R"({"task": "simplify", "features": 12, "layers": 2, "aggregation": "max", "norm": "none",
-                               "activation": "relu", "share": true, "epochs": 6})";
-  const LoadedModel loaded = load_model(old, "old");
-  const auto* rewriter = dynamic_cast<const RewriteModel*>(loaded.model.get());
-  ASSERT_TRUE(rewriter);
-  EXPECT_TRUE(rewriter->share());
-  EXPECT_EQ(rewriter->net().options().aggregation, Aggregation::kMax);
-  EXPECT_FALSE(rewriter->net().options().layer_norm);
-  EXPECT_EQ(rewriter->parameters().hash(), model->parameters().hash());
-  old.metadata["config"] = "{\"features\": 13}";
-  EXPECT_THROW(load_model(old, "old"), Error);  // the tensors have 12
-}
-
 TEST(Simplify, OptionsAreListedOnceWithTheirRanges) {
   SimplifyTaskOptions options;
   Fields fields = fields_of(options);

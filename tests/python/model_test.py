@@ -22,7 +22,7 @@ def espalier(*arguments):
 
 
 folder.mkdir(parents=True, exist_ok=True)
-summary = json.loads(espalier("train", "checkerboard-small", "--epochs", 3, "--seed", 7, "--out", run, "--force", "--json"))
+summary = json.loads(espalier("train", "checkerboard-small", "--train-steps", 3, "--seed", 7, "--out", run, "--force", "--json"))
 for name in ("model.safetensors", "checkpoint.safetensors"):
     path = run / name
     described = json.loads(espalier("info", path, "--json"))

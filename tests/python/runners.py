@@ -188,14 +188,14 @@ random = numpy.random.default_rng(1)
 (folder / "target.txt").write_text("##.\n.##\n#..\n")
 small = ["--target", folder / "target.txt", "--channels", 4, "--kernels", 4, "--update", "32x2,16,8,4", "--steps", 4]
 for name, task, channels, arguments in (
-        ("checkerboard-small", "checkerboard-small", 4, ["--epochs", 1, "--refine", 0]),
-        ("life", "life", 1, ["--epochs", 1, "--refine", 0, "--seeds", 1]),
-        ("refined", "checkerboard-small", 4, ["--epochs", 20, "--refine", 3000]),
-        ("entries", "checkerboard-small", 4, ["--epochs", 1, "--refine", 0, "--parametrisation", "entries"]),
-        ("walsh", "life", 1, ["--epochs", 1, "--refine", 0, "--seeds", 1, "--parametrisation", "walsh"]),
-        ("candidates", "checkerboard-small", 4, ["--epochs", 1, "--refine", 0, "--candidates", 4]),
-        ("refined-walsh", "checkerboard-small", 4, ["--epochs", 20, "--refine", 3000, "--parametrisation", "walsh"]),
-        ("kept", "pattern", None, ["--epochs", 300, "--heal", *small])):
+        ("checkerboard-small", "checkerboard-small", 4, ["--train-steps", 1, "--refine", 0]),
+        ("life", "life", 1, ["--train-steps", 1, "--refine", 0, "--seeds", 1]),
+        ("refined", "checkerboard-small", 4, ["--train-steps", 20, "--refine", 3000]),
+        ("entries", "checkerboard-small", 4, ["--train-steps", 1, "--refine", 0, "--parametrisation", "entries"]),
+        ("walsh", "life", 1, ["--train-steps", 1, "--refine", 0, "--seeds", 1, "--parametrisation", "walsh"]),
+        ("candidates", "checkerboard-small", 4, ["--train-steps", 1, "--refine", 0, "--candidates", 4]),
+        ("refined-walsh", "checkerboard-small", 4, ["--train-steps", 20, "--refine", 3000, "--parametrisation", "walsh"]),
+        ("kept", "pattern", None, ["--train-steps", 300, "--heal", *small])):
     run, model, mixed = folder / name, folder / f"{name}.safetensors", 0
     espalier("train", task, *arguments, "--quiet", "--out", run, "--force")
     for steps in (1, 1, 1, 1, 2, 3, 4, 5):
@@ -231,7 +231,7 @@ for name, task, channels, arguments in (
 
 rows = list(csv.DictReader(open(data / "iris.csv")))
 for settings in ([], ["--fan-in-scaling", "--hidden", "5,4", "--grow", 3, "--activation", "relu"]):
-    espalier("train", "table", "--csv", data / "iris.csv", "--target", "species", "--epochs", 60, *settings, "--quiet",
+    espalier("train", "table", "--csv", data / "iris.csv", "--target", "species", "--train-steps", 60, *settings, "--quiet",
              "--out", folder / "table", "--force")
     tensors, metadata = load(folder / "table/model.safetensors")
     outputs = table_outputs(tensors, metadata, rows)
@@ -240,7 +240,7 @@ for settings in ([], ["--fan-in-scaling", "--hidden", "5,4", "--grow", 3, "--act
     said = list(csv.reader(espalier("predict", folder / "table", data / "iris.csv", "--probabilities").splitlines()))[1:]
     assert numpy.abs(probabilities - numpy.array([line[1:] for line in said], float)).max() < 1e-3
 
-espalier("train", "simplify", "--epochs", 150, "--train-examples", 800, "--validation-examples", 20, "--test-examples", 0,
+espalier("train", "simplify", "--train-steps", 150, "--train-examples", 800, "--validation-examples", 20, "--test-examples", 0,
          "--deep-examples", 0, "--depth", 3, "--features", 16, "--quiet", "--out", folder / "simplify", "--force")
 tensors, metadata = load(folder / "simplify/model.safetensors")
 words = json.loads(metadata["vocabulary"])

@@ -10,7 +10,7 @@
 namespace espalier::app {
 namespace {
 
-// What unlike() says on every one of three ranks, the last of which has other vector instructions or options.
+// What trait_difference() says on every one of three ranks, the last of which has other vector instructions or options.
 std::string said(std::int64_t targets, std::int64_t others, std::string option = "--same") {
   std::mutex mutex;
   std::vector<std::string> lines;
@@ -18,7 +18,7 @@ std::string said(std::int64_t targets, std::int64_t others, std::string option =
     std::string same = "--same";
     const bool last = ranks.rank() == 2;
     char* const options[] = {last ? option.data() : same.data()};
-    const std::string line = unlike(ranks, program_traits(options, last ? others : targets));
+    const std::string line = trait_difference(ranks, program_traits(options, last ? others : targets));
     const std::lock_guard lock(mutex);
     lines.push_back(line);
   });

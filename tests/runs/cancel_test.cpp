@@ -30,27 +30,17 @@ class CancelTest : public testing::Test {
     std::vector<RunConfig> all;
     all.push_back(steady_picture(folder_));
     all.push_back(configure("checkerboard-small", {{"train-steps", "12"}, {"eval-every", "5"}, {"gumbel", "0.5"}}));
-    // Gates hardened one after the other, asynchronous updates, and weights that change at the start of a step.
-    all.push_back(configure("checkerboard-small", {{"train-steps", "12"},
-                                                   {"eval-every", "5"},
-                                                   {"fire-rate", "0.6"},
-                                                   {"freeze-from", "0.2"},
-                                                   {"freeze-to", "0.9"}}));
+    // Asynchronous updates.
+    all.push_back(configure("checkerboard-small", {{"train-steps", "12"}, {"eval-every", "5"}, {"fire-rate", "0.6"}}));
     // Another parametrisation, and what else follows the progress of the training.
     all.push_back(configure("checkerboard-small", {{"train-steps", "12"},
                                                    {"eval-every", "5"},
                                                    {"parametrisation", "walsh"},
-                                                   {"freeze-from", "0.2"},
                                                    {"gumbel-final", "1"},
-                                                   {"entropy-weight-final", "0.2"},
-                                                   {"loss-steps", "3"}}));
-    // Wires that are learned, hardened with their gates.
-    all.push_back(configure("checkerboard-small", {{"train-steps", "12"},
-                                                   {"eval-every", "5"},
-                                                   {"candidates", "3"},
-                                                   {"freeze-from", "0.2"},
-                                                   {"gumbel-final", "1"},
-                                                   {"entropy-weight-final", "0.2"}}));
+                                                   {"temperature-final", "0.5"}}));
+    // Wires that are learned.
+    all.push_back(configure("checkerboard-small",
+                            {{"train-steps", "12"}, {"eval-every", "5"}, {"candidates", "3"}, {"gumbel-final", "1"}}));
     // Boards that go from step to step, two mini-batches in each.
     all.push_back(pooled_picture(folder_));
     all.push_back(small_table(folder_));

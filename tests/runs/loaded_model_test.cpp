@@ -23,11 +23,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using ModelRun = Run;  // every googletest has a member Run
 
-std::string old_file(const std::string& name) { return test::source_dir() + "/tests/data/old/" + name; }
+std::string stored(const std::string& name) { return test::source_dir() + "/tests/data/models/" + name; }
 
 template <class Wanted>
 std::unique_ptr<Wanted> loaded(const std::string& name) {
-  return load_model_as<Wanted>(old_file(name));
+  return load_model_as<Wanted>(stored(name));
 }
 
 TEST(LoadedModel, AnAutomatonRunsAsItsCircuitDoes) {
@@ -136,21 +136,6 @@ TEST(LoadedModel, OneWithWiresThatWereLearnedIsTheSameAfterItsFile) {
   refused([](auto& f) { f.tensors["wiring.update.1.candidates"] = f.tensors["wiring.update.0.candidates"]; });
 }
 
-// A file of the time before there were candidates.
-TEST(LoadedModel, OneOfFormat2HasFixedWires) {
-  const auto model = loaded<LatticeModel>("fixed-wires");
-  const SafetensorsFile file = read_safetensors(old_file("fixed-wires") + "/model.safetensors");
-  EXPECT_EQ(file.meta("format"), "espalier model 2");
-  EXPECT_FALSE(file.metadata.contains("option.candidates"));
-  EXPECT_EQ(model->automaton().options().candidates, 1);
-  EXPECT_EQ(model->automaton().update().wires(), 0);
-  EXPECT_EQ(model_file(*model).meta("format"), "espalier model 2");
-  // What the version that wrote it made of this start.
-  const auto stepper = make_stepper(*model, model->start(8, 8, 3), run_options(*model));
-  stepper->advance(20, ThreadPool(1));
-  EXPECT_EQ(stepper->figures().hash, "8852d80e1fcf195f5d3104efaa994dfb");
-}
-
 TEST(LoadedModel, AnAutomatonIsPutThroughItsTrials) {
   const std::vector<Trial> trials = run_trials(*loaded<LatticeModel>("life"));
   ASSERT_FALSE(trials.empty());
@@ -246,9 +231,9 @@ TEST(LoadedModel, ClaimsAboutItsBoardsAreDecided) {
 }
 
 TEST(LoadedModel, CircuitsAreLoadedFromModelsRunsAndNetlistsAlike) {
-  const LoadedCircuit folder = load_circuit(old_file("board"));
+  const LoadedCircuit folder = load_circuit(stored("board"));
   ASSERT_TRUE(folder.model);
-  EXPECT_EQ(load_circuit(old_file("board/model.safetensors")).netlist(), folder.netlist());
+  EXPECT_EQ(load_circuit(stored("board/model.safetensors")).netlist(), folder.netlist());
   const TempFolder temporary;
   const auto files = export_circuit(prove_cell(*folder.model, {.form = CellForm::kAsTrained}),
                                     {.format = CircuitFormat::kJson, .file = temporary / "cell"});
@@ -265,14 +250,14 @@ TEST(LoadedModel, CircuitsAreLoadedFromModelsRunsAndNetlistsAlike) {
     else
       EXPECT_EQ(prove_circuit(netlist, {.form = form}).circuit.netlist(), cell.netlist());
   }
-  EXPECT_THROW(load_circuit(old_file("table")), Error);
+  EXPECT_THROW(load_circuit(stored("table")), Error);
   EXPECT_THROW(load_model(files[0].path), Error);
 }
 
 TEST(LoadedModel, ATablePredictsAndIsJudged) {
   const auto model = loaded<TableModel>("table");
   std::ostringstream text;
-  text << std::ifstream(old_file("table/rows.csv")).rdbuf();
+  text << std::ifstream(stored("table/rows.csv")).rdbuf();
   const CsvTable table = parse_csv(text.str(), "rows");
   const std::vector<double> said = model->predict(table, ThreadPool(2));
   ASSERT_EQ(model->classes().size(), 2u);

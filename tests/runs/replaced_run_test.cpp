@@ -170,7 +170,7 @@ TEST(RunMark, ConfigsOfOtherToolsAreNotRuns) {
   const TempFolder temp;
   for (const char* text : {"", "{}", "[]", "{broken", "{\"task\": \"life\"}", "{\"architectures\": [\"X\"]}",
                            "{\"espalier\": true}", "{\"espalier\": \"run 999\", \"task\": \"life\"}",
-                           "{\"task\": \"life\", \"seed\": 1, \"lr\": 0.1, \"epochs\": 3}"}) {
+                           "{\"task\": \"life\", \"seed\": 1, \"lr\": 0.1, \"train-steps\": 3}"}) {
     std::ofstream(temp / "config.json") << text;
     std::ofstream(temp / "model.safetensors") << "precious";
     EXPECT_FALSE(RunFolder::holds_run(temp.path())) << text;
@@ -181,13 +181,6 @@ TEST(RunMark, ConfigsOfOtherToolsAreNotRuns) {
     EXPECT_EQ(read_text(temp / "model.safetensors"), "precious");
     EXPECT_FALSE(fs::exists(temp / "lock"));
   }
-}
-
-TEST(RunMark, RunsOfOlderVersionsAreKnown) {
-  for (const char* name :
-       {"board", "life", "pattern", "table", "simplify", "checkerboard", "checkerboard-async", "lizard", "letter"})
-    EXPECT_TRUE(RunFolder::holds_run(test::source_dir() + "/tests/data/old/" + name)) << name;
-  EXPECT_FALSE(RunFolder::holds_run(test::source_dir() + "/tests/data/old/fixed-wires")) << "a model alone";
 }
 
 TEST(RunMark, AConfigThatSomebodyWroteByHandIsMarkedOnceItIsARun) {

@@ -31,14 +31,10 @@ std::vector<RunConfig> every_kind(const TempFolder& folder) {
   std::vector<RunConfig> all;
   all.push_back(steady_picture(folder));
   all.push_back(steady_picture(folder));
-  for (const auto& [name, value] : {std::pair{"parametrisation", "entries"},
-                                    {"entropy-weight-final", "0.1"},
-                                    {"loss-steps", "2"},
-                                    {"gumbel-final", "1"}})
+  for (const auto& [name, value] : {std::pair{"parametrisation", "entries"}, {"gumbel-final", "1"}})
     all.back().set(name, value);
   all.push_back(steady_picture(folder));
-  for (const auto& [name, value] : {std::pair{"candidates", "4"}, {"gumbel-final", "1"}, {"freeze-from", "0.6"}})
-    all.back().set(name, value);
+  for (const auto& [name, value] : {std::pair{"candidates", "4"}, {"gumbel-final", "1"}}) all.back().set(name, value);
   all.push_back(pooled_picture(folder));
   all.push_back(small_table(folder));
   all.push_back(small_simplify());

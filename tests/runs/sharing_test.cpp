@@ -53,7 +53,7 @@ TEST(RankSlots, TheTotalIsTheOneOfASingleProcessToTheBit) {
           ThreadPool pool(1);
           pool.join(&ranks);
           GradientSlots slots(count, kFloats);
-          const GradientSlots::Own own = slots.own(pool, unit);
+          const GradientSlots::Share own = slots.share(pool, unit);
           fill(slots, own.begin, own.end);
           std::vector<float> total(kFloats, 0.5f);
           slots.add_shared(total, own, pool);

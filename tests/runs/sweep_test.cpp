@@ -40,9 +40,8 @@ TEST(Sweep, IntervalsAreWilsonsAndTimesFollowFromShares) {
 TEST(Sweep, WrongSettingsAreRefusedBeforeAnythingIsTrained) {
   EXPECT_THROW(Sweep("life", {}, parse_axes("start-logti=3"), 1, 2), Error);
   EXPECT_THROW(Sweep("life", {}, parse_axes("lr=0.1,-3"), 1, 2), Error);
-  for (const char* own : {"seed=1,2", "seeds=2", "halving=5", "until-solved=false"})
+  for (const char* own : {"seed=1,2", "seeds=2", "until-solved=false"})
     EXPECT_THROW(Sweep("life", {}, parse_axes(own), 1, 2), Error) << own;
-  EXPECT_THROW(Sweep("life", {{"halving", "5"}}, {}, 1, 2), Error);
   EXPECT_THROW(Sweep("life", {}, {}, 1, 0), Error);
 }
 

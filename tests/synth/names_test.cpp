@@ -82,7 +82,7 @@ TEST(Names, OfAnyLettersLeaveEveryFormatWhole) {
     n.outputs[0].name = name;
     const auto files = [&](CircuitFormat format, const std::string& file) {
       for (const ExportedFile& f :
-           export_circuit(ProvedCircuit::as_given(n), {.format = format, .file = folder / file}))
+           export_circuit(ProvedCircuit::unproved(n), {.format = format, .file = folder / file}))
         write_file(f.path, f.content);
     };
     files(CircuitFormat::kJavaScript, "m.mjs");
@@ -115,7 +115,7 @@ TEST(Names, ThatVerilogWritesAlikeStayApart) {
   n.add_output("n11", n.add_gate(Gate::kOr, 2, 3));
   n.add_output("a[0]", n.add_gate(Gate::kXor, 9, 10));
   for (const ExportedFile& f :
-       export_circuit(ProvedCircuit::as_given(n), {.format = CircuitFormat::kVerilog, .file = folder / "m.v"}))
+       export_circuit(ProvedCircuit::unproved(n), {.format = CircuitFormat::kVerilog, .file = folder / "m.v"}))
     write_file(f.path, f.content);
   const auto icarus = run("iverilog -o " + (folder / "m") + " " + (folder / "m.v") + " " + (folder / "m_tb.v"));
   EXPECT_EQ(icarus.code, 0) << icarus.output.substr(0, 1000);
@@ -132,7 +132,7 @@ TEST(Names, ThatCannotBeSeenReachNoExport) {
     const auto format = static_cast<CircuitFormat>(f);
     if (format == CircuitFormat::kSvg || format == CircuitFormat::kAigerBinary) continue;
     for (const ExportedFile& file :
-         export_circuit(ProvedCircuit::as_given(n), {.format = format, .file = "x" + std::to_string(f)})) {
+         export_circuit(ProvedCircuit::unproved(n), {.format = format, .file = "x" + std::to_string(f)})) {
       EXPECT_EQ(printable(file.content, true), file.content) << kCircuitFormatNames[f];
     }
   }
@@ -141,7 +141,7 @@ TEST(Names, ThatCannotBeSeenReachNoExport) {
 }
 
 TEST(Names, OfModulesThatAreAskedForAreKeptOrRefused) {
-  const ProvedCircuit circuit = ProvedCircuit::as_given(and_gate("a"));
+  const ProvedCircuit circuit = ProvedCircuit::unproved(and_gate("a"));
   for (const char* name : {"module", "if", "2x", "a b", "a\u202e", "_a"})
     for (const CircuitFormat format : {CircuitFormat::kC, CircuitFormat::kVerilog})
       EXPECT_THROW(export_circuit(circuit, {.format = format, .file = "a.v", .name = name}), Error) << name;
@@ -152,7 +152,7 @@ TEST(Names, OfModulesThatAreAskedForAreKeptOrRefused) {
 }
 
 TEST(Names, OfFilesThatCCannotIncludeAreRefused) {
-  const ProvedCircuit circuit = ProvedCircuit::as_given(and_gate("a"));
+  const ProvedCircuit circuit = ProvedCircuit::unproved(and_gate("a"));
   for (const char* file : {"a\u202e.c", "dir/a\".c", "a\n.c", "a\\b.c", "\x01.c"})
     EXPECT_THROW(export_circuit(circuit, {.format = CircuitFormat::kC, .file = file}), Error) << file;
   EXPECT_THROW(export_circuit(circuit, {.format = CircuitFormat::kC, .file = "a.c", .header_name = "\""}), Error);

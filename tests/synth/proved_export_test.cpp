@@ -29,8 +29,8 @@ TEST(ProvedExport, ASimplifiedCircuitComesWithItsProof) {
   EXPECT_EQ(verify(raw, circuit.netlist()).verdict, VerifyReport::Verdict::kEqual);
   EXPECT_THAT(circuit.proof(), HasSubstr("equal: 1 of 1 outputs proved"));
   EXPECT_EQ(circuit.report().steps.front().gates, count_netlist(raw).gates());
-  EXPECT_EQ(ProvedCircuit::as_given(raw).netlist(), raw);
-  EXPECT_THAT(ProvedCircuit::as_given(raw).proof(), HasSubstr("nothing proved"));
+  EXPECT_EQ(ProvedCircuit::unproved(raw).netlist(), raw);
+  EXPECT_THAT(ProvedCircuit::unproved(raw).proof(), HasSubstr("nothing proved"));
 }
 
 // Channel 1 is never shown, and no channel that is reads it.
@@ -126,7 +126,7 @@ TEST(ProvedExport, OptionsNameModuleHeaderAndBoard) {
   options.file = "cell.c";
   options.name = "conway";
   options.header_name = "include/conway.h";
-  const ProvedCircuit circuit = ProvedCircuit::as_given(life_cell());
+  const ProvedCircuit circuit = ProvedCircuit::unproved(life_cell());
   const auto c = export_circuit(circuit, options);
   EXPECT_THAT(c[0].content, HasSubstr("#include \"include/conway.h\""));
   EXPECT_THAT(c[0].content, HasSubstr("void conway_step("));
@@ -144,7 +144,7 @@ TEST(ProvedExport, OptionsNameModuleHeaderAndBoard) {
 }
 
 TEST(ProvedExport, RefusesWhatCannotBe) {
-  const ProvedCircuit circuit = ProvedCircuit::as_given(life_cell());
+  const ProvedCircuit circuit = ProvedCircuit::unproved(life_cell());
   const auto with = [&](auto change) {
     ExportOptions options;
     change(options);
@@ -161,7 +161,7 @@ TEST(ProvedExport, RefusesWhatCannotBe) {
   EXPECT_EQ(circuit_format("js"), CircuitFormat::kJavaScript);
   Netlist broken = life_cell();
   broken.outputs[0].net = 10'000;
-  EXPECT_THAT(refusal([&] { ProvedCircuit::as_given(broken); }), HasSubstr("output 0"));
+  EXPECT_THAT(refusal([&] { ProvedCircuit::unproved(broken); }), HasSubstr("output 0"));
   EXPECT_THAT(refusal([&] { prove_and_simplify(broken); }), HasSubstr("output 0"));
 }
 

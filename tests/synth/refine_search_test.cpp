@@ -6,7 +6,7 @@
 #include "espalier/error.hpp"
 #include "espalier/synth.hpp"
 #include "netlist/circuits.hpp"
-#include "synth/table_score.hpp"
+#include "synth/target_table.hpp"
 #include "thread_counts.hpp"
 
 namespace espalier {

@@ -126,33 +126,17 @@ INSTANTIATE_TEST_SUITE_P(
              "_pool"},
         Case{"boards", {{"steps", "2"}, {"batch", "3"}}}, Case{"life", {{"parametrisation", "entries"}}, "_entries"},
         Case{"letter", {{"by", "training"}, {"steps", "2"}, {"parametrisation", "walsh"}}, "_walsh"},
-        Case{"checkerboard-async",
-             {{"height", "7"}, {"width", "6"}, {"steps", "4"}, {"loss-steps", "3"}},
-             "_loss_steps"},
-        Case{"life", {{"entropy-weight", "0.2"}, {"entropy-weight-final", "0.5"}}, "_entropy"},
         Case{"checkerboard-small",
-             {{"parametrisation", "entries"},
-              {"entropy-weight-final", "0.5"},
-              {"freeze-from", "0.4"},
-              {"start-logit", "4"},
-              {"gumbel-final", "1"},
-              {"loss-steps", "2"}},
+             {{"parametrisation", "entries"}, {"start-logit", "4"}, {"gumbel-final", "1"}},
              "_entries_with_all"},
         Case{"checkerboard-small",
-             {{"parametrisation", "walsh"},
-              {"entropy-weight", "0.3"},
-              {"straight-from", "0.6"},
-              {"start-logit", "4"},
-              {"gumbel-final", "1"},
-              {"loss-steps", "10"}},
+             {{"parametrisation", "walsh"}, {"straight-from", "0.6"}, {"start-logit", "4"}, {"gumbel-final", "1"}},
              "_walsh_with_all"},
         Case{"life", {{"candidates", "4"}}, "_candidates"},
         Case{"letter", {{"by", "training"}, {"steps", "2"}, {"candidates", "2"}}, "_candidates"},
         Case{"checkerboard-small",
              {{"candidates", "3"},
               {"start-wire-logit", "2"},
-              {"entropy-weight", "0.3"},
-              {"freeze-from", "0.4"},
               {"start-logit", "4"},
               {"gumbel-final", "1"},
               {"temperature-final", "0.5"}},
@@ -169,34 +153,6 @@ INSTANTIATE_TEST_SUITE_P(
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });
-
-// One after the other, and in the end all of them; what a gate hardens to does not change by that.
-TEST(Freezing, HardensGatesTogetherWithTheirWires) {
-  for (const char* candidates : {"1", "3"}) {
-    const std::unique_ptr<Objective> any =
-        configure("checkerboard-small", {{"candidates", candidates}, {"freeze-from", "0"}, {"freeze-to", "0.5"}})
-            .make_objective();
-    auto& objective = dynamic_cast<LatticeObjective&>(*any);
-    const Automaton& automaton = objective.automaton();
-    const std::span<float> logits = objective.parameters().values();
-    const Random random(3, Purpose::kData);
-    for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = random.normal(i);
-    const Netlist before = harden(automaton, logits);
-    const auto entropy = [&] { return mean_entropy(logits.first(automaton.gate_logits())); };
-    const auto wire_entropy = [&] {
-      return mean_wire_entropy(automaton.update(), logits.subspan(automaton.gate_logits()));
-    };
-    const double at_first = entropy(), of_wires = wire_entropy();
-    EXPECT_EQ(of_wires > 0, automaton.options().candidates > 1);
-    objective.begin_step(1, 0.25, 0);
-    EXPECT_NEAR(entropy(), at_first / 2, 0.1 * at_first);
-    EXPECT_LE(wire_entropy(), of_wires);
-    objective.begin_step(2, 0.5, 0);
-    EXPECT_NEAR(entropy(), 0, 1e-6);
-    EXPECT_NEAR(wire_entropy(), 0, 1e-6);
-    EXPECT_EQ(harden(automaton, logits), before);
-  }
-}
 
 }  // namespace
 }  // namespace espalier

@@ -119,7 +119,7 @@ class GrowingToy : public ToyObjective {
  public:
   using ToyObjective::ToyObjective;
 
-  void begin_step(std::uint64_t step, double, double) override {
+  void begin_step(std::uint64_t step, double) override {
     if (step % 3 != 0 || grown_.size() > step / 3) return;  // once per step number, however often it is begun
     grown_.push_back(static_cast<std::int64_t>(step * seed()));
     parameters().values()[step % kInputs] += 0.125f;

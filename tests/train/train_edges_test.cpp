@@ -140,17 +140,17 @@ TEST(TrainEdges, TheReferenceStepWantsArraysOfOneLength) {
 TEST(TrainEdges, SlotsOfOthersAndUnitsOfNothingAreRefused) {
   GradientSlots slots(4, 3);
   std::vector<float> total(3), longer(4);
-  EXPECT_THROW(slots.own(calling_thread(), 0), Error);
-  for (const GradientSlots::Own& bad :
-       {GradientSlots::Own{0, 5, 1, false}, {3, 2, 1, false}, {0, 4, 0, false}, {9, 9, 1, true}}) {
+  EXPECT_THROW(slots.share(calling_thread(), 0), Error);
+  for (const GradientSlots::Share& bad :
+       {GradientSlots::Share{0, 5, 1, false}, {3, 2, 1, false}, {0, 4, 0, false}, {9, 9, 1, true}}) {
     EXPECT_THROW(slots.zero(bad), Error);
     EXPECT_THROW(slots.add_shared(total, bad), Error);
   }
   EXPECT_THROW(slots.add_shared(total, {0, 2, 1, true}), Error);  // a pool without ranks
-  EXPECT_THROW(slots.add_shared(longer, slots.own(calling_thread())), Error);
+  EXPECT_THROW(slots.add_shared(longer, slots.share(calling_thread())), Error);
   EXPECT_THROW(slots.add_to(slots.slot(1)), Error);  // a total within the slots
-  slots.zero(slots.own(calling_thread()));
-  slots.add_shared(total, slots.own(calling_thread()));
+  slots.zero(slots.share(calling_thread()));
+  slots.add_shared(total, slots.share(calling_thread()));
   EXPECT_THROW(slots.slot(4), Error);
 }
 

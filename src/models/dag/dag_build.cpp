@@ -131,7 +131,7 @@ DagNN DagNN::from_text(std::string_view utf8) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     const NodeKind kind = i == 0 ? NodeKind::kInput : i + 1 < points.size() ? NodeKind::kHidden : NodeKind::kOutput;
     const auto id = static_cast<NodeId>(i);
-    network.restore_node(id, kind, Activation::kLinear, 0.0f, points[i]);
+    network.insert_node(id, kind, Activation::kLinear, 0.0f, points[i]);
     if (i > 0) network.add_edge(id - 1, id, 1.0f);
   }
   return network;
@@ -207,12 +207,12 @@ DagNN DagNN::load_shape(const SafetensorsFile& file) {
     const std::int32_t* n = &nodes[i];
     if (as_id(n[0]) >= next_node || n[1] < 0 || n[1] > 2 || n[2] < 0 || n[2] >= kNumActivations)
       bad(fmt::format("node {}, kind {}, activation {}", n[0], n[1], n[2]), "values in range");
-    network.restore_node(as_id(n[0]), static_cast<NodeKind>(n[1]), static_cast<Activation>(n[2]), 0, as_id(n[3]));
+    network.insert_node(as_id(n[0]), static_cast<NodeKind>(n[1]), static_cast<Activation>(n[2]), 0, as_id(n[3]));
   }
   for (std::size_t i = 0; i < edges.size(); i += 3) {
     const std::int32_t* e = &edges[i];
     if (as_id(e[0]) >= next_edge) bad(fmt::format("edge {}", e[0]), fmt::format("ids below {}", next_edge));
-    network.restore_edge(as_id(e[0]), as_id(e[1]), as_id(e[2]), 0);
+    network.insert_edge(as_id(e[0]), as_id(e[1]), as_id(e[2]), 0);
   }
   network.reserve_ids(next_node, next_edge);
   return network;

@@ -65,16 +65,16 @@ EdgeId DagNN::add_edge(NodeId from, NodeId to, float weight) {
   return id;
 }
 
-void DagNN::restore_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol) {
+void DagNN::insert_node(NodeId id, NodeKind kind, Activation activation, float bias, std::uint32_t symbol) {
   check_bias("restore node", kind, bias);
-  topology_.restore_node(id, kind, activation, symbol);
+  topology_.insert_node(id, kind, activation, symbol);
   if (kind != NodeKind::kInput) state_->values[kDagBias].fresh.emplace(id, bias);
   edited();
 }
 
-void DagNN::restore_edge(EdgeId id, NodeId from, NodeId to, float weight) {
+void DagNN::insert_edge(EdgeId id, NodeId from, NodeId to, float weight) {
   check_finite("weight", weight);
-  topology_.restore_edge(id, from, to);
+  topology_.insert_edge(id, from, to);
   state_->values[kDagWeight].fresh.emplace(id, weight);
   edited();
 }

@@ -206,7 +206,7 @@ void DagNN::accumulate(const ForwardPass* pass, std::span<const float> output_gr
   // The slots of the blocks that forward() ran here.
   if (b.shared != shares_blocks(b.blocks, pool))
     fail("backward accumulate", "a different pool from the forward pass", "the same ranks");
-  const GradientSlots::Own own = s.slots->own(pool);
+  const GradientSlots::Share own = s.slots->share(pool);
   s.slots->zero(own, pool);
   s.out_weights.resize(edges);
   const std::span<const float> weights = parameters_.values(kDagWeight);

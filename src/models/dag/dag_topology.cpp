@@ -45,11 +45,11 @@ std::optional<EdgeId> DagTopology::find_edge(NodeId from, NodeId to) const {
 }
 
 NodeId DagTopology::add_node(NodeKind kind, Activation activation, std::uint32_t symbol) {
-  restore_node(next_node_, kind, activation, symbol);
+  insert_node(next_node_, kind, activation, symbol);
   return next_node_ - 1;
 }
 
-void DagTopology::restore_node(NodeId id, NodeKind kind, Activation activation, std::uint32_t symbol) {
+void DagTopology::insert_node(NodeId id, NodeKind kind, Activation activation, std::uint32_t symbol) {
   if (nodes_.contains(id)) fail("dag node", fmt::format("id {} twice", id), "every id once");
   if (id == kNoId) fail("dag node", fmt::format("id {}", id), "a smaller one");
   if (kind != NodeKind::kInput && kind != NodeKind::kHidden && kind != NodeKind::kOutput)
@@ -73,11 +73,11 @@ void DagTopology::check_edge(NodeId from, NodeId to) const {
 }
 
 EdgeId DagTopology::add_edge(NodeId from, NodeId to) {
-  restore_edge(next_edge_, from, to);
+  insert_edge(next_edge_, from, to);
   return next_edge_ - 1;
 }
 
-void DagTopology::restore_edge(EdgeId id, NodeId from, NodeId to) {
+void DagTopology::insert_edge(EdgeId id, NodeId from, NodeId to) {
   if (edges_.contains(id)) fail("dag edge", fmt::format("id {} twice", id), "every id once");
   if (id == kNoId) fail("dag edge", fmt::format("id {}", id), "a smaller one");
   check_edge(from, to);

@@ -26,7 +26,7 @@ void for_shared(const DagNN& network, auto&& edge_action, auto&& node_action) {
 
 }  // namespace
 
-void SymbolWeights::write_to(DagNN& network) {
+void SymbolWeights::tie(DagNN& network) {
   for_shared(
       network,
       [&](EdgeId id, const DagEdge&, auto pair) {
@@ -44,11 +44,11 @@ void SymbolWeights::add_gradients(const DagNN& network) {
       [&](EdgeId, const DagEdge&, auto pair) {
         if (!weights_.contains(pair))
           fail("symbol weights", fmt::format("an edge from {} to {}", shown(pair.first), shown(pair.second)),
-               "a pair that write_to has met");
+               "a pair of a network that was tied");
       },
       [&](NodeId, std::uint32_t symbol) {
         if (!biases_.contains(symbol))
-          fail("symbol weights", fmt::format("a bias of {}", shown(symbol)), "a symbol that write_to has met");
+          fail("symbol weights", fmt::format("a bias of {}", shown(symbol)), "a symbol of a network that was tied");
       });
   for_shared(
       network,

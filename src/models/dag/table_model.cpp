@@ -19,42 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Files of format 1 have the network in tensors of one place per id that was ever given: "weight" [E] and "bias" [N];
-// "edges" [E][4], from and to as two digits to the base of 256 each, plus 1 on the first so that 0 is no edge; "nodes"
-// [N][2], kind + 1 (0 = none) and activation. All were trained like weights: "unit" [1] is what decay had made of 1.
-DagNN network_of_format_1(const SafetensorsFile& file, const std::string& name) {
-  Parameters stored;
-  for (const char* tensor : {"weight", "bias", "edges", "nodes", "unit"}) stored.add(tensor, file.tensor(tensor).shape);
-  load_parameters(stored, file);
-  const std::span<const float> weight = stored.values(0), bias = stored.values(1), edges = stored.values(2),
-                               nodes = stored.values(3);
-  if (edges.size() != 4 * weight.size() || nodes.size() != 2 * bias.size() || stored.values(4).size() != 1)
-    fail("table model", fmt::format("tensors in {} that do not fit together", name),
-         "edges [E][4], nodes [N][2] and unit [1]");
-  const float unit = stored.values(4)[0];
-  if (!(unit > 1e-30f)) fail("table model", fmt::format("a unit of {} in {}", unit, name), "a number above 0");
-  const auto digit = [&](float x) {
-    const float value = x / unit;
-    return value > 0 && value < 1e6f ? static_cast<std::uint32_t>(std::lround(value)) : 0;
-  };
-  const Json config = parse_json(file.meta("config"), fmt::format("the configuration of {}", name));
-  DagNN network(DagOptions{config.value("fan-in-scaling", false)});
-  for (std::uint32_t id = 0; id < bias.size(); ++id) {
-    const std::uint32_t kind = digit(nodes[2 * id]), activation = digit(nodes[2 * id + 1]);
-    if (kind == 0) continue;
-    if (kind > 3 || activation >= kNumActivations)
-      fail("table model", fmt::format("node {} of kind {}, activation {}", id, kind, activation), "values in range");
-    network.restore_node(id, static_cast<NodeKind>(kind - 1), static_cast<Activation>(activation), bias[id]);
-  }
-  for (std::uint32_t id = 0; id < weight.size(); ++id) {
-    const float* d = &edges[4 * id];
-    if (digit(d[0]) == 0) continue;
-    network.restore_edge(id, (digit(d[0]) - 1) * 256 + digit(d[1]), digit(d[2]) * 256 + digit(d[3]), weight[id]);
-  }
-  network.train(false);
-  return network;
-}
-
 }  // namespace
 
 std::string schema_text(const TableSchema& schema) { return Json(schema).dump(); }
@@ -86,9 +50,7 @@ TableModel::TableModel(TableSchema schema, DagNN network)
 }
 
 std::unique_ptr<TableModel> TableModel::load(const SafetensorsFile& file, const std::string& name) {
-  const bool format_1 = file.meta("format") == "espalier model 1";
-  return std::make_unique<TableModel>(schema_from(file.meta("table"), name),
-                                      format_1 ? network_of_format_1(file, name) : DagNN::load(file));
+  return std::make_unique<TableModel>(schema_from(file.meta("table"), name), DagNN::load(file));
 }
 
 void TableModel::describe(SafetensorsFile& file) const {

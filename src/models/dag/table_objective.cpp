@@ -370,7 +370,7 @@ std::string TableObjective::score_text(const Evaluation& evaluation) const {
 
 // Growth and pruning happen at the first step at or after fixed marks of `progress`. How many have happened is part of
 // the state, so a step that is begun again, or a resumed run, does none of them twice.
-void TableObjective::begin_step(std::uint64_t /*step*/, double progress, double /*last_loss*/) {
+void TableObjective::begin_step(std::uint64_t /*step*/, double progress) {
   const auto growth_mark = [&](std::uint64_t event) {
     return 0.5 * static_cast<double>(event + 1) / static_cast<double>(options_.grow + 1);
   };

@@ -57,7 +57,7 @@ class TableObjective : public Objective {
   Parameters& parameters() override { return parameters_; }
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const ThreadPool& pool) override;
-  void begin_step(std::uint64_t step, double progress, double last_loss) override;
+  void begin_step(std::uint64_t step, double progress) override;
   SafetensorsFile state() const override;
   void restore_state(const SafetensorsFile& state) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;

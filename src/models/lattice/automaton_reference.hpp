@@ -41,20 +41,8 @@ class AutomatonReference {
     }
   }
 
-  // The mean over the last states.
-  T loss(std::span<const T> target, int loss_channels, int loss_steps = 1) {
-    dlast_.assign(static_cast<std::size_t>(loss_steps), std::vector<T>(states_.back().size(), T{0}));
-    T sum = 0;
-    for (int last = 0; last < loss_steps; ++last)
-      sum += state_loss(states_[states_.size() - 1 - static_cast<std::size_t>(last)], target, loss_channels,
-                        dlast_[static_cast<std::size_t>(last)]);
-    for (std::vector<T>& d : dlast_)
-      for (T& value : d) value /= static_cast<T>(loss_steps);
-    return sum / static_cast<T>(loss_steps);
-  }
-
-  T state_loss(const std::vector<T>& state, std::span<const T> target, int loss_channels,
-               std::vector<T>& dstate) const {
+  T loss(std::span<const T> target, int loss_channels) {
+    dlast_.assign(states_.back().size(), T{0});
     T sum = 0;
     for (int n = 0; n < rollout_.batch; ++n)
       for (int c = 0; c < loss_channels; ++c)
@@ -62,19 +50,17 @@ class AutomatonReference {
           for (int x = 0; x < rollout_.width; ++x) {
             const std::size_t t =
                 ((static_cast<std::size_t>(n) * loss_channels + c) * rollout_.height + y) * rollout_.width + x;
-            const T error = state[index(n, c, y, x)] - target[t];
+            const T error = states_.back()[index(n, c, y, x)] - target[t];
             sum += error * error;
-            dstate[index(n, c, y, x)] = 2 * error;
+            dlast_[index(n, c, y, x)] = 2 * error;
           }
     return sum;
   }
 
   // Gradients of the logits; the gradient of the initial state is left in dstate().
   std::vector<T> backward() {
-    dstate_.assign(states_.back().size(), T{0});
+    dstate_ = dlast_;
     for (int t = rollout_.steps - 1; t >= 0; --t) {
-      if (const auto last = static_cast<std::size_t>(rollout_.steps - 1 - t); last < dlast_.size())
-        for (std::size_t i = 0; i < dstate_.size(); ++i) dstate_[i] += dlast_[last][i];
       std::vector<T> dprevious(dstate_.size(), T{0});
       each_cell([&](int n, int y, int x) {
         if (fires(t, n, y, x))
@@ -181,8 +167,8 @@ class AutomatonReference {
   Random fire_{0, Purpose::kFire};
   std::vector<SoftGate<T>> gates_;
   std::vector<SoftWire<T>> wires_;  // of the update network
-  std::vector<T> dc_, dweights_, dstate_;
-  std::vector<std::vector<T>> states_, dlast_;  // [T+1], [loss steps]
+  std::vector<T> dc_, dweights_, dlast_, dstate_;
+  std::vector<std::vector<T>> states_;  // [T+1]
 };
 
 }  // namespace espalier::reference

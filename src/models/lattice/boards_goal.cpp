@@ -231,7 +231,6 @@ std::shared_ptr<const LatticeGoal> boards_goal(BoardPairs pairs, const BoardFrac
   return std::make_shared<BoardsGoal>(std::move(pairs), fractions);
 }
 
-// Files of older versions do not tell which pairs were fitted: none of theirs judges.
 std::shared_ptr<const LatticeGoal> load_boards(const SafetensorsFile& file) {
   BoardPairs pairs;
   const std::vector<std::size_t>& s = file.tensor("goal.start").shape;
@@ -250,7 +249,6 @@ std::shared_ptr<const LatticeGoal> load_boards(const SafetensorsFile& file) {
   pairs.start = file.octets("goal.start");
   pairs.target = file.octets("goal.target");
   const auto fraction = [&](const char* key) { return std::strtod(file.meta(key).c_str(), nullptr); };
-  if (!file.tensors.contains("goal.parts")) return boards_goal(std::move(pairs), {0, 0});
   const std::vector<std::int32_t> counts = file.ints("goal.parts");
   if (counts.size() != 2 || counts[0] < 0 || counts[1] < 0 || std::int64_t{counts[0]} + counts[1] > pairs.count)
     fail("load model", "parts that are not two counts", "how many boards judge and how many choose");

@@ -13,7 +13,7 @@
 #include "base/life_rule.hpp"
 #include "base/pattern.hpp"
 #include "espalier/lattice_model.hpp"
-#include "models/lattice/kept_cell.hpp"
+#include "models/lattice/cell_wrapper.hpp"
 
 namespace espalier {
 
@@ -102,7 +102,7 @@ std::shared_ptr<const LatticeGoal> checkerboard_goal();
 // A picture grown from one living cell at (seed_row, seed_column), or from nothing where these are negative.
 // pooled: it was trained with a pool of boards, and trials say how far it stays and heals by itself.
 std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column,
-                                                Keep keep = Keep::kNothing, bool pooled = false);
+                                                Wrapper wrapper = Wrapper::kNone, bool pooled = false);
 std::shared_ptr<const LatticeGoal> load_picture(const SafetensorsFile& file);
 // Given boards and what becomes of them, in three parts by the seed: to fit, to choose by, to judge by.
 struct BoardFractions {

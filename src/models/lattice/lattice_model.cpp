@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/json.hpp"
 #include "espalier/error.hpp"
@@ -18,8 +17,6 @@ namespace espalier {
 namespace {
 
 constexpr const char* kOption = "option.";
-constexpr std::array<std::string_view, 2> kNewerOptions{"parametrisation", "candidates"};  // files may be without
-
 constexpr const char* kCandidates = ".candidates";
 
 std::vector<Wiring> read_wiring(const SafetensorsFile& file, const char* part, std::size_t layers, int inputs) {
@@ -49,37 +46,9 @@ struct Stored {
 Stored read_options(const SafetensorsFile& file) {
   Stored stored;
   Fields fields = stored_fields(stored.automaton, stored.rollout);
-  for (Field& field : fields.list())
-    if (std::ranges::find(kNewerOptions, field.name()) == kNewerOptions.end() ||
-        file.metadata.contains(kOption + field.name()))
-      field.set_text(file.meta(kOption + field.name()));
+  for (Field& field : fields.list()) field.set_text(file.meta(kOption + field.name()));
   stored.seed = std::strtoull(file.meta("seed").c_str(), nullptr, 10);
   stored.goal = LatticeGoal::load(file);
-  return stored;
-}
-
-// Files of format 1 hold the run's whole configuration as JSON, and what was learned only by the shape of it: a target
-// is a picture, a single step on 3 x 3 is Conway's rule, all else is a checkerboard.
-Stored read_options_1(const SafetensorsFile& file, const std::string& name) {
-  Stored stored;
-  const nlohmann::json config = parse_json(file.meta("config"), name);
-  Fields fields = stored_fields(stored.automaton, stored.rollout);
-  int seed_row = -1, seed_column = -1;
-  fields.add("seed", stored.seed, "", 0, 1.9e19);
-  fields.add("seed-row", seed_row, "", -1, 1e5);
-  fields.add("seed-column", seed_column, "", -1, 1e5);
-  for (Field& field : fields.list()) {
-    const auto found = config.find(field.name());
-    if (found == config.end()) continue;
-    field.set_text(found->is_string() ? found->get<std::string>() : found->dump());
-  }
-  if (const auto target = file.metadata.find("target"); target != file.metadata.end())
-    stored.goal = picture_goal(parse_pattern(target->second, "the model's target"), seed_row, seed_column);
-  else if (stored.rollout.height == 3 && stored.rollout.width == 3 && stored.rollout.steps == 1)
-    stored.goal = rule_goal("B3/S23", parse_life_rule("B3/S23"));
-  else
-    stored.goal = checkerboard_goal();
-  stored.goal->fit(stored.rollout, stored.automaton.channels, stored.automaton.boundary == Boundary::kPeriodic);
   return stored;
 }
 
@@ -150,8 +119,8 @@ LatticeModel::LatticeModel(Automaton automaton, const RolloutOptions& rollout, B
   rollout_ = fitted(rollout_, *goal_, channels(), periodic());
 }
 
-std::unique_ptr<LatticeModel> LatticeModel::load(const SafetensorsFile& file, const std::string& name) {
-  Stored stored = file.metadata.contains("goal") ? read_options(file) : read_options_1(file, name);
+std::unique_ptr<LatticeModel> LatticeModel::load(const SafetensorsFile& file, const std::string& /*name*/) {
+  Stored stored = read_options(file);
   const AutomatonOptions& shape = stored.automaton;
   check_rollout(stored.rollout, stored.automaton.channels);
   Automaton automaton(shape, read_wiring(file, "perceive", shape.perceive.size(), 9),

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "espalier/error.hpp"
-#include "logic/entry_kernels.hpp"
 #include "models/lattice/automaton_reference.hpp"
 #include "models/lattice/lattice_verdict.hpp"
 #include "models/lattice/lattice_view.hpp"
@@ -19,89 +17,6 @@
 #include "netlist/cell.hpp"
 
 namespace espalier {
-namespace {
-
-constexpr float kHardLogit = 60;  // e^-60 is nothing beside 1, yet no denormal
-constexpr float kHardGap = 25;    // even after weight decay has worn the logit down for thousands of steps
-
-// How decided a gate is: the largest logit less the next largest, or the smallest distance of an entry's from 0.
-float gap(std::span<const float> l, Parametrisation parametrisation) {
-  if (parametrisation != Parametrisation::kGates) {
-    std::array<float, 4> entries;
-    entry_logits(l.data(), parametrisation == Parametrisation::kWalsh, entries.data());
-    float least = std::fabs(entries[0]);
-    for (const float z : entries) least = std::min(least, std::fabs(z));
-    return least;
-  }
-  const auto top = std::ranges::max_element(l);
-  float second = -1e30f;
-  for (auto x = l.begin(); x != l.end(); ++x)
-    if (x != top) second = std::max(second, *x);
-  return *top - second;
-}
-
-// The logits of both pins of every gate of the update layers, where they choose among candidates.
-using GatePins = std::array<std::span<float>, 2>;
-
-std::vector<GatePins> pins_of(const GateNetwork& update, std::span<float> wires) {
-  std::vector<GatePins> pins;
-  for (const Wiring& w : update.layers())
-    for (int g = 0; g < w.outputs(); ++g) {
-      const std::size_t each = w.candidates.empty() ? 0 : static_cast<std::size_t>(w.choices());
-      pins.push_back({wires.first(each), wires.subspan(each, each)});
-      wires = wires.subspan(2 * each);
-    }
-  return pins;
-}
-
-// Hardens the most decided gates until `count` of all are: their logits become those of one gate alone, and those of
-// its wires those of one candidate. A gate is as decided as the least decided of what it is and what it reads.
-void freeze_gates(const Automaton& automaton, std::span<float> all, std::size_t count) {
-  struct Candidate {
-    float gap;
-    std::size_t at;
-  };
-  const Parametrisation parametrisation = automaton.options().parametrisation;
-  const auto each = static_cast<std::size_t>(logits_of(parametrisation));
-  const std::span<float> logits = all.first(automaton.gate_logits());
-  const std::vector<GatePins> pins = pins_of(automaton.update(), all.subspan(logits.size()));
-  const auto pins_at = [&](std::size_t at) -> GatePins {
-    const auto before = static_cast<std::size_t>(automaton.perceive().gates());
-    return at / each < before ? GatePins() : pins[at / each - before];
-  };
-  std::vector<Candidate> soft;
-  std::size_t hard = 0;
-  for (std::size_t at = 0; at < logits.size(); at += each) {
-    const std::span<float> own = logits.subspan(at, each);
-    float g = gap(own, parametrisation);
-    const auto [a, b] = pins_at(at);
-    const Gate gate = likeliest_gate(own, parametrisation);
-    if (!a.empty() && reads_a(gate)) g = std::min(g, gap(a, Parametrisation::kGates));
-    if (!b.empty() && reads_b(gate)) g = std::min(g, gap(b, Parametrisation::kGates));
-    if (g > kHardGap)
-      ++hard;
-    else
-      soft.push_back({g, at});
-  }
-  if (hard >= count) return;
-  const std::size_t more = std::min(count - hard, soft.size());
-  // Ties by position, so that the choice does not depend on the sorting.
-  std::partial_sort(
-      soft.begin(), soft.begin() + static_cast<std::ptrdiff_t>(more), soft.end(),
-      [](const Candidate& a, const Candidate& b) { return a.gap != b.gap ? a.gap > b.gap : a.at < b.at; });
-  for (std::size_t i = 0; i < more; ++i) {
-    const std::span<float> l = logits.subspan(soft[i].at, each);
-    set_gate(l, likeliest_gate(l, parametrisation), kHardLogit, parametrisation);
-    for (const std::span<float> pin : pins_at(soft[i].at)) {
-      if (pin.empty()) continue;
-      const auto chosen = std::ranges::max_element(pin) - pin.begin();
-      std::ranges::fill(pin, 0.0f);
-      pin[static_cast<std::size_t>(chosen)] = kHardLogit;
-    }
-  }
-}
-
-}  // namespace
 
 Fields fields_of(LatticeRecipe& r) {
   Fields f;
@@ -117,15 +32,6 @@ Fields fields_of(LatticeRecipe& r) {
   f.add("straight-from", r.straight_from,
         "progress (0 to 1) from which the likeliest gates alone compute and gradients pass straight through; 1 = never",
         0, 1);
-  f.add("freeze-from", r.freeze_from, "progress (0 to 1) from which gates are hardened one after another; 1 = never", 0,
-        1);
-  f.add("freeze-to", r.freeze_to, "progress by which all gates are hardened", 0, 1);
-  f.add("freeze-loss", r.freeze_loss, "harden gates only while the training loss is below this", 0, 1e30);
-  f.add("entropy-weight", r.entropy,
-        "weight in the loss of the entropies of all gates and wires, in nats, at the start", 0, 1e3);
-  f.add("entropy-weight-final", r.entropy_final, "weight of the entropies at the end", 0, 1e3);
-  f.add("entropy-from", r.entropy_from, "progress (0 to 1) from which the weight moves to its final value", 0, 1);
-  f.add("loss-steps", r.loss_steps, "last steps of a rollout over which the loss is averaged", 1, 1e5);
   return f;
 }
 
@@ -174,9 +80,6 @@ LatticeObjective::Start LatticeObjective::make_start(LatticeOptions options, con
   if (options.by == MadeBy::kConstruction && goal.draws_boards())
     fail("by", fmt::format("construction of a {}", goal.name()), "gradients, search or any",
          "there is no way yet to build it");
-  if (options.recipe.loss_steps < 1 || options.recipe.loss_steps > options.rollout.steps)
-    fail("loss", fmt::format("the last {} steps", options.recipe.loss_steps),
-         fmt::format("1 to {}, those of a rollout", options.rollout.steps));
   if (!from) return {options, Automaton(options.automaton, seed), {}};
   const auto trained = from->parameters().values();
   if (!from->is_refined()) return {options, from->automaton(), {trained.begin(), trained.end()}};
@@ -218,20 +121,12 @@ LatticeObjective::LatticeObjective(Start start, std::shared_ptr<const LatticeGoa
     validation_fire_ = draw_fire(data_.validation, r.steps, rate, seed, kValidationFireStep);
 }
 
-void LatticeObjective::begin_step(std::uint64_t step, double progress, double last_loss) {
+void LatticeObjective::begin_step(std::uint64_t step, double progress) {
   if (boards_) boards_->forget();
   const LatticeRecipe& r = options_.recipe;
-  if (progress >= r.freeze_from && last_loss < r.freeze_loss) {
-    const double share = std::min(1.0, (progress - r.freeze_from) / std::max(1e-9f, r.freeze_to - r.freeze_from));
-    freeze_gates(automaton_, parameters_.values(), static_cast<std::size_t>(share * automaton_.gates()));
-  }
   choice_.temperature = r.temperature * std::pow(r.temperature_final / r.temperature, static_cast<float>(progress));
-  const auto course = [&](float from, float start, float end) {
-    const double share = std::max(0.0, (progress - from) / std::max(1e-9, 1.0 - from));
-    return start + (end - start) * static_cast<float>(share);
-  };
-  choice_.gumbel_scale = course(r.gumbel_from, r.gumbel, r.gumbel_final);
-  entropy_weight_ = course(r.entropy_from, r.entropy, r.entropy_final);
+  const double share = std::max(0.0, (progress - r.gumbel_from) / std::max(1e-9, 1.0 - r.gumbel_from));
+  choice_.gumbel_scale = r.gumbel + (r.gumbel_final - r.gumbel) * static_cast<float>(share);
   choice_.straight = progress >= r.straight_from;
   choice_.seed = seed_;
   choice_.step = static_cast<std::uint32_t>(step);
@@ -248,7 +143,7 @@ void LatticeObjective::restore_state(const SafetensorsFile& state) {
 }
 
 // At its full rate the straight-through end has turned one wrong bit into hundreds within a few dozen steps.
-bool LatticeObjective::astray(double progress, const Evaluation& last, const Evaluation& best) const {
+bool LatticeObjective::diverged(double progress, const Evaluation& last, const Evaluation& best) const {
   return progress >= options_.recipe.straight_from && last.loss > 2 * best.loss + 1;
 }
 
@@ -261,20 +156,12 @@ double LatticeObjective::accumulate(std::uint64_t batch, const ThreadPool& pool,
   if (options_.reference) return accumulate_reference(batch, std::move(drawn), pool, phases);
   rollout_.soften(parameters_.values(), choice_, pool);
   const ForwardPass pass = rollout_.forward(initial_, seed_, static_cast<std::uint32_t>(batch), pool);
-  rollout_.begin_loss(target_, goal_->loss_channels(), pool, options_.recipe.loss_steps);
+  rollout_.begin_loss(target_, goal_->loss_channels(), pool);
   book(phases.forward);
   const double summed_before = rollout_.reduction_seconds();
   rollout_.backward(pass, pool);
-  double loss = rollout_.end_loss(pool);
+  const double loss = rollout_.end_loss(pool);
   rollout_.add_gradients(parameters_.gradients(), pool);
-  if (entropy_weight_ > 0) {
-    const std::size_t gates = automaton_.gate_logits();
-    const std::span<float> gradients = parameters_.gradients();
-    loss += entropy_loss(parameters_.values().first(gates), entropy_weight_, gradients.first(gates), pool,
-                         options_.automaton.parametrisation);
-    loss += wire_entropy_loss(automaton_.update(), parameters_.values().subspan(gates), entropy_weight_,
-                              gradients.subspan(gates));
-  }
   if (boards_) boards_->keep(std::move(drawn), rollout_.last_bits(pool));
   book(phases.backward);
   const double summed = rollout_.reduction_seconds() - summed_before;
@@ -295,22 +182,10 @@ double LatticeObjective::accumulate_reference(std::uint64_t batch, BoardPool::Dr
   }
   reference::AutomatonReference<float> r(automaton_, logits, choice_.temperature, choice_.straight);
   r.forward(options_.rollout, initial_, seed_, static_cast<std::uint32_t>(batch));
-  double loss = r.loss(target_, goal_->loss_channels(), options_.recipe.loss_steps);
+  const double loss = r.loss(target_, goal_->loss_channels());
   const double middle = seconds_now();
   const std::vector<float> gradients = r.backward();
   for (std::size_t i = 0; i < gradients.size(); ++i) parameters_.gradients()[i] += gradients[i];
-  if (entropy_weight_ > 0) {
-    // In double: little would be left of log p where p is nearly 1.
-    std::vector<double> slopes, wire_slopes;
-    const std::vector<double> all(parameters_.values().begin(), parameters_.values().end());
-    const std::span<const double> gates = std::span(all).first(automaton_.gate_logits());
-    loss += entropy_weight_ * reference::entropy<double>(gates, options_.automaton.parametrisation, &slopes);
-    loss += entropy_weight_ *
-            reference::wire_entropy<double>(automaton_.update(), std::span(all).subspan(gates.size()), &wire_slopes);
-    slopes.insert(slopes.end(), wire_slopes.begin(), wire_slopes.end());
-    for (std::size_t i = 0; i < slopes.size(); ++i)
-      parameters_.gradients()[i] += static_cast<float>(entropy_weight_ * slopes[i]);
-  }
   if (boards_) {
     std::vector<std::uint8_t> last;
     for (const float value : r.state(options_.rollout.steps)) last.push_back(value >= 0.5f);

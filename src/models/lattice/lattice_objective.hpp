@@ -20,14 +20,7 @@ struct LatticeRecipe {
   float gumbel = 0;                          // scale of Gumbel noise on the logits ...
   float gumbel_final = 0;                    // ... and at the end ...
   float gumbel_from = 0;                     // ... rising or falling linearly from this progress (0 to 1) on
-  float straight_from = 1;    // progress from which the likeliest gates alone compute, straight through; 1 = never
-  float freeze_from = 1;      // progress from which gates are hardened one after the other; 1 = never
-  float freeze_to = 1;        // progress by which all are
-  float freeze_loss = 1e30f;  // gates are hardened only while the loss is below this
-  float entropy = 0;          // weight of the gates' entropies in the loss at the start ...
-  float entropy_final = 0;    // ... and at the end ...
-  float entropy_from = 0;     // ... moving linearly from this progress (0 to 1) on
-  int loss_steps = 1;         // the last states of a rollout that the loss is the mean of
+  float straight_from = 1;  // progress from which the likeliest gates alone compute, straight through; 1 = never
 };
 Fields fields_of(LatticeRecipe& recipe);
 
@@ -64,9 +57,9 @@ class LatticeObjective : public Objective {
   Parameters& parameters() override { return parameters_; }
   double accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) override;
   Evaluation evaluate(const ThreadPool& pool) override;
-  void begin_step(std::uint64_t step, double progress, double last_loss) override;
+  void begin_step(std::uint64_t step, double progress) override;
   void end_step() override;
-  bool astray(double progress, const Evaluation& last, const Evaluation& best) const override;
+  bool diverged(double progress, const Evaluation& last, const Evaluation& best) const override;
   SafetensorsFile state() const override;
   void restore_state(const SafetensorsFile& state) override;
   std::unique_ptr<Model> snapshot(std::span<const float> weights, const SafetensorsFile& state) const override;
@@ -125,7 +118,6 @@ class LatticeObjective : public Objective {
   Parameters parameters_;
   Rollout rollout_;
   SoftChoice choice_;
-  float entropy_weight_ = 0;                   // of this step
   std::optional<BoardBatch> validation_fire_;  // none: every cell fires
   std::vector<float> initial_, target_;
   std::optional<BoardPool> boards_;  // none: every board begins with the task's start

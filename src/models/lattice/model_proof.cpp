@@ -38,7 +38,7 @@ ChannelOptions channel_options(const LatticeModel& model, bool from_start) {
 }
 
 ProvedCircuit proved(const Netlist& raw, const LatticeModel* model, const CellOptions& options) {
-  if (options.form == CellForm::kAsTrained) return ProvedCircuit::as_given(raw);
+  if (options.form == CellForm::kAsTrained) return ProvedCircuit::unproved(raw);
   if (options.form == CellForm::kAcrossSteps && !model) fail("circuit", "a netlist", "a model, to look across steps");
   ProvedCircuit circuit = prove_and_simplify(raw, options.simplify);
   if (options.form == CellForm::kSimplified) return circuit;

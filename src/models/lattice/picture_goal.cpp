@@ -8,7 +8,7 @@
 
 #include "espalier/error.hpp"
 #include "espalier/lattice_model.hpp"
-#include "models/lattice/kept_cell.hpp"
+#include "models/lattice/cell_wrapper.hpp"
 #include "models/lattice/lattice_goal.hpp"
 #include "models/lattice/rollout_score.hpp"
 #include "models/lattice/trials.hpp"
@@ -16,12 +16,12 @@
 namespace espalier {
 namespace {
 
-constexpr std::array<const char*, 4> kKeepNames{"nothing", "persist", "heal", "async"};
+constexpr std::array<const char*, 4> kWrapperNames{"nothing", "persist", "heal", "async"};
 
 class PictureGoal : public LatticeGoal {
  public:
-  PictureGoal(const Pattern& target, int seed_row, int seed_column, Keep keep, bool pooled)
-      : target_(target), seed_row_(seed_row), seed_column_(seed_column), keep_(keep), pooled_(pooled) {}
+  PictureGoal(const Pattern& target, int seed_row, int seed_column, Wrapper wrapper, bool pooled)
+      : target_(target), seed_row_(seed_row), seed_column_(seed_column), wrapper_(wrapper), pooled_(pooled) {}
   std::string kind() const override { return "picture"; }
   std::string name() const override { return fmt::format("picture of {} x {}", target_.height, target_.width); }
   int loss_channels() const override { return target_.channels; }
@@ -37,7 +37,7 @@ class PictureGoal : public LatticeGoal {
     if ((seed_row_ < 0) != (seed_column_ < 0))
       fail("picture", fmt::format("a seed at ({}, {})", seed_row_, seed_column_),
            "both a row and a column, or -1 for both");
-    if (keep_ == Keep::kAsync && seed_row_ < 0)
+    if (wrapper_ == Wrapper::kAsync && seed_row_ < 0)
       fail("picture", "asynchronous growth out of nothing", "a seed, which tells cells apart",
            "give the options \"seed-row\" and \"seed-column\", and a periodic boundary");
     // A larger picture takes longer: the cells in its middle hear of the rim, or of the seed, only then.
@@ -124,23 +124,24 @@ class PictureGoal : public LatticeGoal {
           trials.push_back(runner.undisturbed(name, stage(model, 1), times * steps));
       if (runner.wanted("mends")) trials.push_back(runner.heals("mends", stage(model, 1), steps, steps));
     }
-    if ((pooled_ || keep_ != Keep::kNothing) && runner.wanted("stays"))
+    if ((pooled_ || wrapper_ != Wrapper::kNone) && runner.wanted("stays"))
       trials.push_back(runner.stays(stage(model, 1), steps));
-    if ((pooled_ || keep_ == Keep::kHeal) && runner.wanted("heals"))
+    if ((pooled_ || wrapper_ == Wrapper::kHeal) && runner.wanted("heals"))
       trials.push_back(runner.heals("heals", stage(model, 1), steps,
                                     2 * static_cast<std::uint64_t>(target_.height + target_.width) + 2 * steps));
-    if (keep_ == Keep::kAsync && runner.wanted("stays, asynchronous"))
+    if (wrapper_ == Wrapper::kAsync && runner.wanted("stays, asynchronous"))
       trials.push_back(runner.stays_asynchronous(stage(model, 1), steps));
     // What heals needs time for the way across the board.
     const auto way = static_cast<std::uint64_t>(4 * (target_.height + target_.width));
-    runner.add_damage_trials(trials, stage(model, 1), std::max(4 * steps, keep_ == Keep::kHeal ? way : 0));
+    runner.add_damage_trials(trials, stage(model, 1), std::max(4 * steps, wrapper_ == Wrapper::kHeal ? way : 0));
     return trials;
   }
 
   // What grows from a cell does so on any board; what grows from the rim does not. A cell that knows its place on one
   // board is not asked for it.
   std::vector<std::string> demands() const override {
-    return seed_row_ < 0 || keep_ == Keep::kHeal ? std::vector<std::string>() : std::vector<std::string>{"double"};
+    return seed_row_ < 0 || wrapper_ == Wrapper::kHeal ? std::vector<std::string>()
+                                                       : std::vector<std::string>{"double"};
   }
   // Nothing comes round a board of 2 T + 2 cells in T steps, so what grows there grows alike on every larger one.
   std::vector<LatticeData> larger(const RolloutOptions& r, int channels) const override {
@@ -153,19 +154,19 @@ class PictureGoal : public LatticeGoal {
     return boards;
   }
   std::vector<std::string> kept() const override {
-    switch (keep_) {
-      case Keep::kNothing: return {};
-      case Keep::kPersist: return {"stays"};
-      case Keep::kHeal: return {"stays", "heals"};
-      case Keep::kAsync: return {"stays", "stays, asynchronous"};
+    switch (wrapper_) {
+      case Wrapper::kNone: return {};
+      case Wrapper::kPersist: return {"stays"};
+      case Wrapper::kHeal: return {"stays", "heals"};
+      case Wrapper::kAsync: return {"stays", "stays, asynchronous"};
     }
     return {};
   }
   Netlist finished(const Netlist& cell, const RolloutOptions& trained, int channels) const override {
     const std::vector<int> needed = needed_channels(cell, loss_channels(), 0);
-    return kept_cell(narrow_cell(cell, needed),
-                     {keep_, trained.steps, trained.height, trained.width, seed_row_, seed_column_, loss_channels()},
-                     channels);
+    return wrapped_cell(
+        narrow_cell(cell, needed),
+        {wrapper_, trained.steps, trained.height, trained.width, seed_row_, seed_column_, loss_channels()}, channels);
   }
 
   void save(SafetensorsFile& file, std::uint64_t) const override {
@@ -173,7 +174,7 @@ class PictureGoal : public LatticeGoal {
     file.metadata["goal.seed-row"] = std::to_string(seed_row_);
     file.metadata["goal.seed-column"] = std::to_string(seed_column_);
     if (pooled_) file.metadata["goal.pool"] = "true";
-    if (keep_ != Keep::kNothing) file.metadata["goal.keep"] = kKeepNames[static_cast<std::size_t>(keep_)];
+    if (wrapper_ != Wrapper::kNone) file.metadata["goal.keep"] = kWrapperNames[static_cast<std::size_t>(wrapper_)];
   }
 
  private:
@@ -216,7 +217,7 @@ class PictureGoal : public LatticeGoal {
 
   Pattern target_;
   int seed_row_, seed_column_;
-  Keep keep_;
+  Wrapper wrapper_;
   bool pooled_;
 };
 
@@ -231,22 +232,22 @@ int stored_number(const SafetensorsFile& file, const std::string& key) {
 
 }  // namespace
 
-std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column, Keep keep,
+std::shared_ptr<const LatticeGoal> picture_goal(const Pattern& target, int seed_row, int seed_column, Wrapper wrapper,
                                                 bool pooled) {
-  return std::make_shared<PictureGoal>(target, seed_row, seed_column, keep, pooled);
+  return std::make_shared<PictureGoal>(target, seed_row, seed_column, wrapper, pooled);
 }
 
 std::shared_ptr<const LatticeGoal> load_picture(const SafetensorsFile& file) {
-  Keep keep = Keep::kNothing;
+  Wrapper wrapper = Wrapper::kNone;
   if (const auto found = file.metadata.find("goal.keep"); found != file.metadata.end()) {
-    const auto name = std::ranges::find_if(kKeepNames, [&](const char* n) { return found->second == n; });
-    if (name == kKeepNames.end())
+    const auto name = std::ranges::find_if(kWrapperNames, [&](const char* n) { return found->second == n; });
+    if (name == kWrapperNames.end())
       fail("load model", fmt::format("a picture with \"{}\" as goal.keep", found->second), "persist, heal or async",
            "the file was made by a newer version");
-    keep = static_cast<Keep>(name - kKeepNames.begin());
+    wrapper = static_cast<Wrapper>(name - kWrapperNames.begin());
   }
   return picture_goal(parse_pattern(file.meta("target"), "the model's target"), stored_number(file, "goal.seed-row"),
-                      stored_number(file, "goal.seed-column"), keep, file.metadata.contains("goal.pool"));
+                      stored_number(file, "goal.seed-column"), wrapper, file.metadata.contains("goal.pool"));
 }
 
 }  // namespace espalier

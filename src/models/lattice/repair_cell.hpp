@@ -4,7 +4,7 @@
 
 #include "espalier/random.hpp"
 #include "models/lattice/rollout_score.hpp"
-#include "synth/table_score.hpp"
+#include "synth/target_table.hpp"
 
 namespace espalier {
 

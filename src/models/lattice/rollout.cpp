@@ -91,7 +91,7 @@ struct Rollout::State {
 
   // Whole groups of samples over the ranks of the pool: what a sample does concerns no other.
   void share(const ThreadPool& pool) {
-    own = slots.own(pool, static_cast<std::size_t>(geometry.chunks_per_group()));
+    own = slots.share(pool, static_cast<std::size_t>(geometry.chunks_per_group()));
     first_sample = sample_of(own.begin);
     last_sample = own.end == slots.count() ? geometry.batch() : sample_of(own.end);
   }
@@ -100,10 +100,6 @@ struct Rollout::State {
   }
   void need_all(const char* op) const {
     if (own.shared) fail(op, "a pass shared out over ranks", "one of this rank alone", "a pool without ranks");
-  }
-  // Where value i of all samples lies among the last states on their way: a sample's states are together.
-  std::size_t place(std::size_t i, int last, std::size_t sample) const {
-    return (i / sample * static_cast<std::size_t>(loss_steps) + static_cast<std::size_t>(last)) * sample + i % sample;
   }
   // Where the samples of each rank begin, in bytes; one more at the end.
   std::vector<std::size_t> sample_starts(const Ranks& ranks, std::size_t bytes) const {
@@ -143,17 +139,17 @@ struct Rollout::State {
   double chunk_ns;                 // rough cost of one chunk's step forward
   AlignedVector<float> states;     // [T+1][C][plane]
   std::optional<Firing> firing;    // none when synchronous
-  AlignedVector<float> dlast;      // [loss steps][C][plane]: gradients of the last states, the very last first
+  AlignedVector<float> dlast;      // [C][plane]: gradient of the last state
   AlignedVector<float> dpatch[2];  // [9][C][plane], of this step and the one after
   AlignedVector<float> dc;         // of all coefficients: [gates][4], and of wires
   Wavefront wavefront;
   GradientSlots slots;  // one per chunk
   double reduction_seconds = 0;
-  GradientSlots::Own own{};  // this rank's chunks, and their samples
+  GradientSlots::Share own{};  // this rank's chunks, and their samples
   int first_sample = 0, last_sample = 0;
   ScratchPool<BlockScratch> scratch;
   std::span<const float> target;  // of the loss, until it is ended
-  int loss_channels = 0, loss_steps = 1;
+  int loss_channels = 0;
   double total = 0;           // the loss; over ranks that of own samples until those of others have arrived
   std::vector<float> finals;  // last states of all samples on their way
   std::unique_ptr<Ranks::Gathering> arriving;
@@ -255,70 +251,55 @@ std::vector<std::uint8_t> Rollout::last_bits(const ThreadPool& pool) const {
 // The loss is summed over all boards in one fixed order, so every rank gets the last states of all that it looks at.
 void Rollout::State::send_finals(Ranks& ranks) {
   const std::size_t sample = static_cast<std::size_t>(loss_channels) * options.height * options.width;
-  const std::size_t bytes = sizeof(float) * sample * static_cast<std::size_t>(loss_steps);
-  const std::vector<std::size_t> starts = sample_starts(ranks, bytes);
+  const std::vector<std::size_t> starts = sample_starts(ranks, sizeof(float) * sample);
   finals.resize(starts.back() / sizeof(float));
-  const auto plane = static_cast<std::int64_t>(geometry.plane());
-  for (int last = 0; last < loss_steps; ++last)
-    each_value(geometry, loss_channels, first_sample, last_sample,
-               [&, planes = grid(options.steps - last)](std::size_t i, int c, std::int32_t at) {
-                 finals[place(i, last, sample)] = planes[c * plane + at];
-               });
+  const float* planes = grid(options.steps);
+  each_value(geometry, loss_channels, first_sample, last_sample,
+             [&](std::size_t i, int c, std::int32_t at) { finals[i] = planes[c * geometry.plane() + at]; });
   arriving = ranks.begin_gather(std::as_writable_bytes(std::span(finals)), starts);
 }
 
 void Rollout::State::take_finals() {
   std::exchange(arriving, nullptr)->finish();
-  const std::size_t sample = static_cast<std::size_t>(loss_channels) * options.height * options.width;
-  const auto plane = static_cast<std::int64_t>(geometry.plane());
-  for (int last = 0; last < loss_steps; ++last) {
-    const auto put = [&, planes = grid(options.steps - last)](std::size_t i, int c, std::int32_t at) {
-      planes[c * plane + at] = finals[place(i, last, sample)];
-    };
-    each_value(geometry, loss_channels, 0, first_sample, put);
-    each_value(geometry, loss_channels, last_sample, geometry.batch(), put);
-  }
+  float* planes = grid(options.steps);
+  const auto put = [&](std::size_t i, int c, std::int32_t at) { planes[c * geometry.plane() + at] = finals[i]; };
+  each_value(geometry, loss_channels, 0, first_sample, put);
+  each_value(geometry, loss_channels, last_sample, geometry.batch(), put);
 }
 
-// One row of one channel of one sample at a time; rows are added in double in a fixed tree. The gradients of the last
-// states are kept for samples first to last - 1.
+// One row of one channel of one sample at a time; rows are added in double in a fixed tree. The gradient of the last
+// state is kept for samples first to last - 1.
 double Rollout::State::squared_error(int first, int last, const ThreadPool& pool) {
-  const float weight = 1.0f / static_cast<float>(loss_steps);
   const int height = options.height;
   const auto width = static_cast<std::size_t>(options.width);
   const std::size_t row_count = static_cast<std::size_t>(loss_channels) * height;
-  const std::size_t rows = row_count * static_cast<std::size_t>(last - first);  // of one step
-  const double sum = pool.reduce(
-      rows * static_cast<std::size_t>(loss_steps), 16, 2.0 * static_cast<double>(width), 0.0,
+  const float* const state = grid(options.steps);
+  return pool.reduce(
+      row_count * static_cast<std::size_t>(last - first), 16, 2.0 * static_cast<double>(width), 0.0,
       [&](Chunk chunk) {
         double sum = 0;
         for (std::size_t k = chunk.begin; k < chunk.end; ++k) {
-          const std::size_t back = k / rows, r = row_count * static_cast<std::size_t>(first) + k % rows;
-          const float* const state = grid(options.steps - static_cast<int>(back));
-          float* const dstate = dlast.data() + back * state_size();
+          const std::size_t r = row_count * static_cast<std::size_t>(first) + k;
           const auto y = static_cast<int>(r % height);
           const auto c = static_cast<int>(r / height % loss_channels);
           const auto n = static_cast<int>(r / row_count);
           const std::size_t at = c * geometry.plane() + geometry.position(n, y, 0);
           for (std::size_t x = 0; x < width; ++x) {
             const float error = state[at + x] - target[r * width + x];
-            dstate[at + x] = 2 * error * weight;
+            dlast[at + x] = 2 * error;
             sum += static_cast<double>(error) * error;
           }
         }
         return sum;
       },
       [](double& a, const double& b) { a += b; });
-  return sum / loss_steps;
 }
 
-void Rollout::begin_loss(std::span<const float> target, int loss_channels, const ThreadPool& pool, int loss_steps) {
+void Rollout::begin_loss(std::span<const float> target, int loss_channels, const ThreadPool& pool) {
   State& s = *s_;
   s.need(State::Stage::kForward, "rollout loss", "forward()");
   if (loss_channels < 1 || loss_channels > s.channels)
     fail("rollout loss", fmt::format("{} channels", loss_channels), fmt::format("1 to {}", s.channels));
-  if (loss_steps < 1 || loss_steps > s.options.steps)
-    fail("rollout loss", fmt::format("the last {} steps", loss_steps), fmt::format("1 to {}", s.options.steps));
   if (target.size() != s.cells() * loss_channels)
     fail("rollout loss", fmt::format("a target of {} values", target.size()),
          fmt::format("{}: batch x loss channels x height x width", s.cells() * loss_channels));
@@ -328,8 +309,7 @@ void Rollout::begin_loss(std::span<const float> target, int loss_channels, const
   s.arriving.reset();
   s.target = target;
   s.loss_channels = loss_channels;
-  s.loss_steps = loss_steps;
-  s.dlast.assign(s.state_size() * static_cast<std::size_t>(loss_steps), 0.0f);
+  s.dlast.assign(s.state_size(), 0.0f);
   if (s.own.shared) s.send_finals(*pool.ranks());
   s.total = s.squared_error(s.first_sample, s.last_sample, pool);
   s.stage = State::Stage::kLoss;
@@ -345,8 +325,8 @@ double Rollout::end_loss(const ThreadPool& pool) {
   return s.total;
 }
 
-double Rollout::loss(std::span<const float> target, int loss_channels, const ThreadPool& pool, int loss_steps) {
-  begin_loss(target, loss_channels, pool, loss_steps);
+double Rollout::loss(std::span<const float> target, int loss_channels, const ThreadPool& pool) {
+  begin_loss(target, loss_channels, pool);
   return end_loss(pool);
 }
 
@@ -382,13 +362,6 @@ void Rollout::run_backward(const ThreadPool& pool) {
                         return rows;
                       }
                       s.step.gather(cells, after, rows);
-                      if (step * s.state_size() >= s.dlast.size()) return rows;
-                      const float* const own = s.dlast.data() + step * s.state_size();
-                      float* const more = scratch->patch.data();  // free until the block is computed
-                      for (int c = 0; c < s.channels; ++c) {
-                        load_block(cells, own + c * s.geometry.plane(), 0, more);
-                        for (int lane = 0; lane < kBlockCells; ++lane) rows[c * kBlockCells + lane] += more[lane];
-                      }
                       return rows;
                     };
                     s.each_block(

@@ -11,8 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The network's options and `share` as a file of this format has them, "option.NAME", each a text; in files of format 1
-// they are entries of the run's configuration.
+// The network's options and `share` as a file has them: "option.NAME", each a text.
 struct StoredOptions {
   TransformOptions net;
   bool share = false;
@@ -44,16 +43,7 @@ std::unique_ptr<RewriteModel> RewriteModel::load(const SafetensorsFile& file, co
   Vocabulary words = vocabulary_from(file.meta("vocabulary"), name);
   StoredOptions options;
   Fields fields = options.fields();
-  const bool format_1 = file.meta("format") == "espalier model 1";
-  const Json config =
-      format_1 ? parse_json(file.meta("config"), fmt::format("the configuration of {}", name)) : Json::object();
-  for (Field& field : fields.list()) {
-    if (!format_1) {
-      field.set_text(file.meta(key_of(field)));
-    } else if (const auto value = config.find(field.name()); value != config.end()) {
-      field.set_text(value->is_string() ? value->get<std::string>() : value->dump());
-    }
-  }
+  for (Field& field : fields.list()) field.set_text(file.meta(key_of(field)));
   GraphTransformNet net = make_rewrite_net(std::move(words), options.net, 0);
   load_parameters(net.parameters(), file);
   return std::make_unique<RewriteModel>(std::move(net), options.share);

@@ -56,7 +56,7 @@ Fields fields_of(SimplifyTaskOptions& o) {
   f.add("test-examples", o.data.test, "expressions never seen in training", 0, 1e7);
   f.add("deep-examples", o.data.deep, "expressions of twice the depth", 0, 1e7);
   f.add("depth", o.data.depth, "depth of the deepest training expression", 1, 12);
-  f.add("max-number", o.data.max_number, "numbers are 0 to this", 1, 99).alias("most-number");
+  f.add("max-number", o.data.max_number, "numbers are 0 to this", 1, 99);
   f.add("share", o.data.share, "one node for equal subexpressions");
   f.add("data", o.data.file,
         "expressions from a file of JSON lines instead of generated ones; what validation and test leave is for "
@@ -135,7 +135,7 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
   starts.push_back(members.size());
   const std::size_t chunks = starts.size() - 1;
 
-  const GradientSlots::Own own = slots_.own(pool);
+  const GradientSlots::Share own = slots_.share(pool);
   const std::size_t first = std::min(own.begin, chunks), last = std::min(own.end, chunks);
   slots_.zero(own, pool);
   std::vector<double> losses(kSlots);

@@ -1,4 +1,4 @@
-#include "models/lattice/kept_cell.hpp"
+#include "models/lattice/cell_wrapper.hpp"
 
 #include <fmt/format.h>
 
@@ -125,9 +125,9 @@ class Cell {
 void append(Bits& to, const Bits& more) { to.insert(to.end(), more.begin(), more.end()); }
 
 // All ones is where a seed begins.
-int counter_bits(const KeepPlan& plan) { return bits_for(plan.steps + (plan.seeded() ? 1 : 0)); }
+int counter_bits(const WrapperPlan& plan) { return bits_for(plan.steps + (plan.seeded() ? 1 : 0)); }
 
-Netlist persisting(const Netlist& given, const KeepPlan& plan, int channels) {
+Netlist persisting(const Netlist& given, const WrapperPlan& plan, int channels) {
   const int width = counter_bits(plan);
   Cell cell(given, channels, width);
   Logic& l = cell.logic();
@@ -146,7 +146,7 @@ Netlist persisting(const Netlist& given, const KeepPlan& plan, int channels) {
 // step from its neighbours to the west and north, and in the end from the rim, where zeros are outside of the board: so
 // whatever cells were made to believe is forgotten once the rim has been heard of everywhere. The picture itself is
 // taken over whenever it is grown.
-Netlist healing(const Netlist& given, const KeepPlan& plan, int channels) {
+Netlist healing(const Netlist& given, const WrapperPlan& plan, int channels) {
   const int side = std::max(plan.height, plan.width), T = plan.steps;
   // A seed is put where it belongs once every cell knows its place.
   const int period = plan.seeded() ? std::max(T, side) + 2 : T + 1;
@@ -189,7 +189,7 @@ Netlist healing(const Netlist& given, const KeepPlan& plan, int channels) {
   return cell.finish(outputs);
 }
 
-Netlist asynchronous(const Netlist& given, const KeepPlan& plan, int channels) {
+Netlist asynchronous(const Netlist& given, const WrapperPlan& plan, int channels) {
   const Netlist persists = persisting(given, plan, 0);
   Cell cell(persists, channels, cell_channels(persists) + 2);
   Logic& l = cell.logic();
@@ -228,12 +228,12 @@ Netlist asynchronous(const Netlist& given, const KeepPlan& plan, int channels) {
 
 }  // namespace
 
-Netlist kept_cell(const Netlist& cell, const KeepPlan& plan, int channels) {
-  switch (plan.keep) {
-    case Keep::kNothing: break;
-    case Keep::kPersist: return persisting(cell, plan, channels);
-    case Keep::kHeal: return healing(cell, plan, channels);
-    case Keep::kAsync: return asynchronous(cell, plan, channels);
+Netlist wrapped_cell(const Netlist& cell, const WrapperPlan& plan, int channels) {
+  switch (plan.wrapper) {
+    case Wrapper::kNone: break;
+    case Wrapper::kPersist: return persisting(cell, plan, channels);
+    case Wrapper::kHeal: return healing(cell, plan, channels);
+    case Wrapper::kAsync: return asynchronous(cell, plan, channels);
   }
   return cell;
 }

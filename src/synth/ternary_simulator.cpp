@@ -1,4 +1,4 @@
-#include "synth/settle.hpp"
+#include "synth/ternary_simulator.hpp"
 
 #include "netlist/cell.hpp"
 #include "synth/cnf.hpp"
@@ -14,7 +14,8 @@ char trit(bool value) { return value ? '1' : '0'; }
 
 }  // namespace
 
-Settler::Settler(const Netlist& cell, bool periodic, int height, int width, std::function<void()> pause)
+TernarySimulator::TernarySimulator(const Netlist& cell, bool periodic, int height, int width,
+                                   std::function<void()> pause)
     : cell_(remove_dead(cell)),
       periodic_(periodic),
       channels_(cell_channels(cell)),
@@ -22,13 +23,13 @@ Settler::Settler(const Netlist& cell, bool periodic, int height, int width, std:
       width_(width),
       pause_(std::move(pause)) {}
 
-Settler::State Settler::of(const LiteralBoard& board) {
+TernarySimulator::State TernarySimulator::of(const LiteralBoard& board) {
   State state;
   for (const Literal& literal : board.literals) state += literal.constant() ? trit(literal.inverted) : kUnknown;
   return state;
 }
 
-const std::string& Settler::next(const std::string& patch) {
+const std::string& TernarySimulator::next(const std::string& patch) {
   const auto [entry, added] = known_.try_emplace(patch);
   if (!added) return entry->second;
   // The patch as a board of one step: unknown bits are free inputs.
@@ -51,7 +52,7 @@ const std::string& Settler::next(const std::string& patch) {
   return entry->second;
 }
 
-Settler::State Settler::step(const State& now) {
+TernarySimulator::State TernarySimulator::step(const State& now) {
   const int C = channels_, H = height_, W = width_;
   const auto index = [&](int c, int y, int x) { return (static_cast<std::size_t>(c) * H + y) * W + x; };
   State after(now.size(), kUnknown);
@@ -72,7 +73,7 @@ Settler::State Settler::step(const State& now) {
   return after;
 }
 
-Settler::State Settler::closure(State now) {
+TernarySimulator::State TernarySimulator::closure(State now) {
   for (bool grown = true; grown;) {
     grown = false;
     const State after = step(now);

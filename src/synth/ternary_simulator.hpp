@@ -14,10 +14,10 @@ namespace espalier {
 
 enum class Trit : char { kZero = '0', kOne = '1', kUnknown = '?' };
 
-class Settler {
+class TernarySimulator {
  public:
   // `pause`: called for every row of a step; what it throws ends the step.
-  Settler(const Netlist& cell, bool periodic, int height, int width, std::function<void()> pause = {});
+  TernarySimulator(const Netlist& cell, bool periodic, int height, int width, std::function<void()> pause = {});
 
   using State = std::string;  // [C][H][W] of Trits
   static State of(const LiteralBoard& board);

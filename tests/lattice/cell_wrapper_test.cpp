@@ -1,12 +1,13 @@
 // What is built around a cell that grows a picture: it is the same picture, it stays, it heals, it needs no common
 // step.
+#include "models/lattice/cell_wrapper.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "espalier/random.hpp"
 #include "espalier/simulator.hpp"
-#include "models/lattice/kept_cell.hpp"
 #include "netlist/cell.hpp"
 
 namespace espalier {
@@ -39,11 +40,11 @@ struct Stage {
     Simulator(cell, kHeight, kWidth, {.periodic = periodic}).run(board, steps);
     return board;
   }
-  Netlist keep(Keep keep) const {
-    return kept_cell(restless_cell(),
-                     {keep, kSteps, static_cast<int>(kHeight), static_cast<int>(kWidth), seeded ? kSeedRow : -1,
-                      seeded ? kSeedColumn : -1, kJudged},
-                     0);
+  Netlist wrapped(Wrapper wrapper) const {
+    return wrapped_cell(restless_cell(),
+                        {wrapper, kSteps, static_cast<int>(kHeight), static_cast<int>(kWidth), seeded ? kSeedRow : -1,
+                         seeded ? kSeedColumn : -1, kJudged},
+                        0);
   }
 };
 
@@ -57,24 +58,24 @@ bool shows(const Board& board, const Board& picture) {
 
 constexpr Stage kStages[] = {{false, false}, {true, false}, {true, true}};
 
-TEST(Kept, APictureIsThereAtItsStepAndAtEveryOneAfter) {
+TEST(CellWrapper, APictureIsThereAtItsStepAndAtEveryOneAfter) {
   for (const Stage& stage : kStages) {
     const Board picture = stage.after(restless_cell(), kSteps);
     ASSERT_FALSE(shows(stage.after(restless_cell(), kSteps + 1), picture));  // or the test would show nothing
-    for (const Keep keep : {Keep::kPersist, Keep::kHeal}) {
-      if (keep == Keep::kHeal && stage.periodic) continue;
-      const Netlist cell = stage.keep(keep);
+    for (const Wrapper wrapper : {Wrapper::kPersist, Wrapper::kHeal}) {
+      if (wrapper == Wrapper::kHeal && stage.periodic) continue;
+      const Netlist cell = stage.wrapped(wrapper);
       for (std::uint64_t t = kSteps; t < 4 * kSteps; ++t) EXPECT_TRUE(shows(stage.after(cell, t), picture)) << t;
       EXPECT_TRUE(shows(stage.after(cell, 10'000), picture));
     }
   }
 }
 
-TEST(Kept, WhateverIsDoneToAnyOfItsCellsAPictureComesBack) {
+TEST(CellWrapper, WhateverIsDoneToAnyOfItsCellsAPictureComesBack) {
   for (const bool seeded : {false, true}) {
     const Stage stage{seeded, false};
     const Board picture = stage.after(restless_cell(), kSteps);
-    const Netlist cell = stage.keep(Keep::kHeal);
+    const Netlist cell = stage.wrapped(Wrapper::kHeal);
     const Random random(1, Purpose::kDamage);
     std::uint64_t draw = 0;
     Simulator simulator(cell, kHeight, kWidth, {.periodic = false});
@@ -102,10 +103,10 @@ TEST(Kept, WhateverIsDoneToAnyOfItsCellsAPictureComesBack) {
   }
 }
 
-TEST(Kept, CellsThatUpdateAtRandomTimesGrowTheSamePicture) {
+TEST(CellWrapper, CellsThatUpdateAtRandomTimesGrowTheSamePicture) {
   const Stage stage{true, true};
   const Board picture = stage.after(restless_cell(), kSteps);
-  const Netlist cell = stage.keep(Keep::kAsync);
+  const Netlist cell = stage.wrapped(Wrapper::kAsync);
   EXPECT_TRUE(shows(stage.after(cell, kSteps), picture));  // all at once is one of the orders
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     SimulatorOptions options;

@@ -83,7 +83,7 @@ class Rewriter {
     if (options_.goal == CircuitGoal::kDepth) find_critical(order);
     for (const std::uint32_t n : order) {
       if (!graph_.is_gate(n)) continue;
-      graph_.settle(n);
+      graph_.update_level(n);
       find_cuts(n);
       improve(n);
     }

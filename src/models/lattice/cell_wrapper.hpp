@@ -7,8 +7,8 @@
 
 namespace espalier {
 
-enum class Keep {
-  kNothing,
+enum class Wrapper {
+  kNone,
   kPersist,  // every cell counts to T, and then stays as it is
   // Whatever is done to any of its cells, the picture comes back: nothing that a cell keeps is believed for long. Needs
   // a board with a rim of zeros, which is the one thing that no damage reaches.
@@ -18,8 +18,8 @@ enum class Keep {
   kAsync,
 };
 
-struct KeepPlan {
-  Keep keep = Keep::kPersist;
+struct WrapperPlan {
+  Wrapper wrapper = Wrapper::kPersist;
   int steps = 1;                        // T
   int height = 1, width = 1;            // of the board
   int seed_row = -1, seed_column = -1;  // of the one cell that is 1 in every channel at the start; -1: all cells are 0
@@ -29,6 +29,6 @@ struct KeepPlan {
 
 // The first channels of the result are judged as those of `cell` were. It has at least `channels`, and more where these
 // are too few.
-Netlist kept_cell(const Netlist& cell, const KeepPlan& plan, int channels);
+Netlist wrapped_cell(const Netlist& cell, const WrapperPlan& plan, int channels);
 
 }  // namespace espalier

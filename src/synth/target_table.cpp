@@ -1,4 +1,4 @@
-#include "synth/table_score.hpp"
+#include "synth/target_table.hpp"
 
 #include <fmt/format.h>
 
