@@ -1,6 +1,7 @@
 """What share of seeds and pictures the default commands solve, and how long a try takes: the first table of
 docs/experiments.md. Every try is one process with one thread, as many at once as there are cores. Times are processor times:
 those of a thread that has a core to itself, whatever else the machine does."""
+import collections
 import concurrent.futures
 import json
 import math
@@ -9,8 +10,8 @@ import statistics
 import subprocess
 import sys
 
-HEAD = ["| name | what | command, with `--threads 1` | solved | interval | a try, mean | longest | TTS99 |",
-        "|---|---|---|---|---|---|---|---|"]
+HEAD = ["| name | what judges | command, with `--threads 1` | solved | interval | made | a try, mean | longest | TTS99 |",
+        "|---|---|---|---|---|---|---|---|---|"]
 SEEDS = range(1, 21)
 PICTURES = ["dither-16.png", "face-24.png", "flag-12.png", "heart-16.png", "letter-r-14.txt", "maze-22.txt", "noise-12.png",
             "rocket-18.txt", "smiley-16.png", "spiral-20.png", "star-15.txt", "tree-20.png"]
@@ -27,9 +28,9 @@ def seeds(task, *more):
 
 # name: what is said of it, its command, the tries
 ROWS = {
-    "life": ("all 512 boards", "`train life --seed 1` to `20`", seeds("life")),
-    "checkerboard": ("with 64 x 64 and damage", "`train checkerboard --seed 1` to `20`", seeds("checkerboard")),
-    "checkerboard-async": ("200 boards", "`train checkerboard-async --seed 1` to `20`", seeds("checkerboard-async")),
+    "life": ("all 512 cases", "`train life --seed 1` to `20`", seeds("life")),
+    "checkerboard": ("4,096 unseen boards, 64 x 64 and damage", "`train checkerboard --seed 1` to `20`", seeds("checkerboard")),
+    "checkerboard-async": ("4,096 unseen boards", "`train checkerboard-async --seed 1` to `20`", seeds("checkerboard-async")),
     "letter": ("16 x 16", "`train letter --seed 1` to `20`", seeds("letter")),
     "lizard": ("20 x 20 and 40 x 40", "`train lizard --seed 1` to `20`", seeds("lizard")),
     "pictures": ("the twelve of data/pictures, seed 1", "`train pattern --target FILE`", pictures(PICTURES)),
@@ -66,9 +67,11 @@ def measure(name, program, folder):
         process.returncode = os.waitstatus_to_exitcode(status)  # nobody else need wait for it
         if process.returncode not in (0, 3):
             raise SystemExit(f"{name}: train {' '.join(map(str, command))} failed with {process.returncode}")
-        seconds, solved = used.ru_utime + used.ru_stime, json.loads(printed)["solved"]
-        print(f"{name}: {' '.join(map(str, command))}: {'solved' if solved else 'NOT solved'}, {seconds:.1f} s", file=sys.stderr)
-        return {"command": command, "solved": solved, "seconds": seconds}
+        seconds, result = used.ru_utime + used.ru_stime, json.loads(printed)
+        solved, made = result["solved"], result["made"]
+        print(f"{name}: {' '.join(map(str, command))}: {'solved' if solved else 'NOT solved'}, {made}, {seconds:.1f} s",
+              file=sys.stderr)
+        return {"command": command, "solved": solved, "made": made, "seconds": seconds}
 
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(one, enumerate(ROWS[name][2])))
@@ -78,5 +81,7 @@ def solved_row(name, tries):
     what, command, _ = ROWS[name]
     solved, seconds = sum(t["solved"] for t in tries), [t["seconds"] for t in tries]
     low, high = wilson(solved, len(tries))
-    return (f"| {name} | {what} | {command} | {solved} of {len(tries)} | {low:.0f} to {high:.0f} % | {statistics.mean(seconds):.1f} s | "
+    words = collections.Counter(t["made"] for t in tries).most_common()
+    made = words[0][0] if len(words) == 1 else ", ".join(f"{count} {word}" for word, count in words)
+    return (f"| {name} | {what} | {command} | {solved} of {len(tries)} | {low:.0f} to {high:.0f} % | {made} | {statistics.mean(seconds):.1f} s | "
             f"{max(seconds):.1f} s | {time_to_solution(statistics.mean(seconds), solved / len(tries))} |")
