@@ -173,7 +173,8 @@ Command eval_command() {
       .metavar("FILE");
   command.options.add("steps", f->steps, "with --data: steps between start and target; 0 = those of the training", 0,
                       1e6);
-  command.options.add("seed", f->trials.seed, "seed of boards, updates and damage", 0, 1.8446744073709552e19);
+  // Training draws by larger numbers.
+  command.options.add("seed", f->trials.seed, "seed of boards, updates and damage", 0, 4294967295.0);
   command.options.add("reset-steps", f->trials.reset_steps, "steps of the trial with a reset at every step", 1, 1e7);
   add_allow_unknown(command.options, f->allow_unknown);
   command.options.add("divergence", f->divergence, "soft against hard, step by step, instead of the trials");

@@ -110,6 +110,9 @@ class LatticeModel : public Model {
   const RolloutOptions& rollout() const { return rollout_; }
   const LatticeGoal& goal() const { return *goal_; }
   const std::shared_ptr<const LatticeGoal>& shared_goal() const { return goal_; }
+  void set_goal(std::shared_ptr<const LatticeGoal> goal) {
+    goal_ = std::move(goal);
+  }                                             // with more boards than a file has
   std::uint64_t seed() const { return seed_; }  // of the training: its validation boards are drawn from it
   bool periodic() const { return automaton_.options().boundary == Boundary::kPeriodic; }
   int channels() const;  // of a cell: those that were trained, or those of the refined one

@@ -183,6 +183,8 @@ class Objective {
   // How the weights that training begins with came about, where they are not a plain start.
   virtual Provenance origin() const { return {}; }
 
+  // Gives a model that was read from its file the data of this objective, of which a file may hold only a part.
+  virtual void give_data(Model& /*read*/) const {}
   // The verdict on `best`, the model that was chosen: called once, when nothing is left to choose. An objective without
   // data that nothing has seen gives none, and is never solved.
   virtual Verdict judge(const Model& /*best*/, const ThreadPool& /*pool*/) const { return {}; }

@@ -1,6 +1,7 @@
 """Logic automata on boards of NumPy bits."""
 
 import contextlib
+import hashlib
 
 import numpy as np
 
@@ -233,7 +234,7 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, test
     if draw is None:
         if validate is None or test is None:  # then some of these boards choose or judge
             _pair((initial, target), "train_on", bits)
-        parts = _parts(*_pair((initial, target), "train_on", floats), seed, validate is None, test is None)
+        parts = _parts(*_pair((initial, target), "train_on", floats), validate is None, test is None)
         starts, targets = parts[0]
         validate = parts[1] if validate is None else validate
         test = parts[2] if test is None else test
@@ -294,6 +295,11 @@ def train_on(model, initial=None, target=None, *, draw=None, validate=None, test
             model.made = _core.word_for(model.provenance)
     if starts is None and test is None:
         test = _unseen(draw, np.random.default_rng([seed, 2]), seen)
+    elif test is not None:  # of boards that were fitted or chosen by none judges
+        test = _pair(test, "test", bits)
+        seen.update(map(_key, [] if starts is None else starts))
+        fresh = np.array([_key(start) not in seen for start in test[0]], bool)
+        test = (test[0][fresh], test[1][fresh]) if fresh.any() else None
     judged = None if test is None else model.evaluate(*_pair(test, "test", bits), steps, fire_rate=fire_rate, seed=seed + 1)
     solved = judged is not None and judged["exact"] == judged["boards"] and best == 0
     if solved and starts is not None:  # few boards may be right by luck: what was fitted tells against the model, too
@@ -330,12 +336,12 @@ def _unseen(draw, rng, seen):
     return (np.stack(starts), np.stack(targets)) if starts else None
 
 
-def _parts(starts, targets, seed, chooses, judges):
-    """Boards to fit, to choose by and to judge by (None where there are too few); equal starts lie in one part."""
-    _, group = np.unique(starts.reshape(len(starts), -1), axis=0, return_inverse=True)
-    group = group.reshape(-1)
-    count = int(group.max()) + 1
-    place = np.random.default_rng([seed, 3]).permutation(count)[group]
+def _parts(starts, targets, chooses, judges):
+    """Boards to fit, to choose by and to judge by (None where there are too few); equal starts lie in one part. The boards
+    alone tell which, so that a second training fits none of those that judged the first."""
+    hashes = [hashlib.blake2b(_key(start)).digest() for start in starts]
+    order = {key: place for place, key in enumerate(sorted(set(hashes)))}
+    place, count = np.array([order[key] for key in hashes]), len(order)
     fifth = max(1, count // 5)
     tested = (place < fifth) if judges and count >= 5 else np.zeros(len(starts), bool)
     chosen = (place >= count - fifth) if chooses and count >= 5 else np.zeros(len(starts), bool)

@@ -156,9 +156,7 @@ struct Run::State {
         return !done();
       };
       // One that came to its end in an earlier session takes no step, and tells again how it ended.
-      Outcome outcome = done() && !session.finished() ? Outcome::kInterrupted : session.run(control, go_on);
-      // Passed in the very step after which a lower seed's success would have stopped it.
-      if (outcome == Outcome::kInterrupted && several() && session.passed()) outcome = Outcome::kSolved;
+      const Outcome outcome = done() && !session.finished() ? Outcome::kInterrupted : session.run(control, go_on);
       const bool ended = outcome != Outcome::kInterrupted;
       const bool beaten = !ended && several() && row.seed > lowest_solved;
       finish(index, session, beaten ? kBeaten : outcome_name(outcome), ended, pool);

@@ -92,7 +92,9 @@ struct RunFolder::Held {
   }
 
   void save_beside(const char* what) {
-    const std::string beside = fmt::format("{}-saved-{}", path, ::getpid());
+    std::string beside = fmt::format("{}-saved-{}", path, ::getpid());
+    for (int n = 2; std::filesystem::exists(std::filesystem::symlink_status(beside)); ++n)
+      beside = fmt::format("{}-saved-{}-{}", path, ::getpid(), n);  // numbers of processes come again
     make_folder(beside);
     auto next = std::make_unique<Folder>(beside);
     next->write(kConfig, std::string_view(config));

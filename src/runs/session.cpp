@@ -118,8 +118,10 @@ bool Session::refined_is_best() const {
 const Evaluation& Session::best() const { return refined_is_best() ? refined_->evaluation : trainer_->state().best; }
 
 LoadedModel Session::best_model() const {
-  if (refined_is_best()) return load_model(refined_->file, "the refined model");
-  return {trainer_->best_model(), {}};
+  if (!refined_is_best()) return {trainer_->best_model(), {}};
+  LoadedModel refined = load_model(refined_->file, "the refined model");
+  objective_->give_data(*refined.model);
+  return refined;
 }
 
 Provenance Session::trained_provenance() const {

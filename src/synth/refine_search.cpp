@@ -348,9 +348,9 @@ void CircuitSearch::step(const ThreadPool& pool) {
 
 // Mutants that led to nothing better count for the stage after them.
 void CircuitSearch::note(bool constructed, std::uint64_t count, const SearchScore& before) {
-  if (!constructed) drifted_ += count;
+  if (!constructed) state_.drifted += count;
   if (state_.best_score == before) return;
-  if (!constructed) count = std::exchange(drifted_, 0);
+  if (!constructed) count = std::exchange(state_.drifted, 0);
   if (state_.history.empty() || state_.history.back().constructed != constructed)
     state_.history.push_back({constructed, 0, before.wrong, before.wrong, before.size.gates, before.size.gates});
   SearchStage& stage = state_.history.back();

@@ -80,6 +80,7 @@ struct SearchStage {
   std::uint64_t count = 0;   // rounds of construction, or mutants
   std::uint64_t wrong_before = 0, wrong_after = 0;
   std::size_t gates_before = 0, gates_after = 0;
+  bool operator==(const SearchStage&) const = default;
 };
 
 // All that changes: what is needed to go on.
@@ -90,6 +91,7 @@ struct SearchState {
   std::uint64_t generation = 0, evaluations = 0;
   std::uint64_t improved_at = 0;  // evaluations when bits were last put right
   std::vector<SearchStage> history = {};
+  std::uint64_t drifted = 0;  // mutants since the best was last changed by one; for the history alone
 };
 
 class CircuitSearch {
@@ -124,7 +126,6 @@ class CircuitSearch {
   SearchOptions options_;
   CircuitKind kind_;
   SearchState state_;
-  std::uint64_t drifted_ = 0;  // mutants since the best was last changed by one; for the history alone
 };
 
 }  // namespace espalier

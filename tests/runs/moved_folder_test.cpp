@@ -80,6 +80,18 @@ TEST_F(Moved, RemovedItIsSavedBesideAsFarAsItCan) {
   EXPECT_EQ(TrainingRun::resume(beside).train(pool).best().steps, 40u);
 }
 
+// Processes in containers have the same number again and again.
+TEST_F(Moved, WhatWasSavedBesideBeforeStays) {
+  const std::string beside = temp_ / ("run-saved-" + std::to_string(getpid()));
+  fs::create_directory(beside);
+  write_atomically(beside + "/config.json", std::string_view("somebody's"));
+  const std::string message = trained([&] { fs::remove_all(temp_ / "run"); });
+  EXPECT_EQ(read_text(beside + "/config.json"), "somebody's");
+  EXPECT_THAT(message, HasSubstr(beside + "-2"));
+  ThreadPool pool(1);
+  EXPECT_EQ(TrainingRun::resume(beside + "-2").train(pool).best().steps, 40u);
+}
+
 // As rm -r does it: file by file, while the run goes on.
 TEST_F(Moved, RemovedLittleByLittleItIsSavedBesideToo) {
   ThreadPool pool(1);

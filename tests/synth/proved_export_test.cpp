@@ -49,7 +49,7 @@ TEST(ProvedExport, WhatIsLeftAcrossStepsHasTheProofOfTheWholeWay) {
 TEST(ProvedExport, TheOptionsOfSimplifyingAreFields) {
   SimplifyOptions options;
   Fields fields = fields_of(options);
-  fields.at("goal").set_text("lut6");
+  fields.at("for").set_text("lut6");
   fields.at("search").set_text("12");
   fields.at("sweep").set_text("false");
   EXPECT_EQ(options.goal, CircuitGoal::kLut6);

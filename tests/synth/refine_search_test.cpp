@@ -77,6 +77,8 @@ TEST(CircuitSearch, GoesOnWithTheSameBitsFromAnyGeneration) {
   EXPECT_EQ(state.parent, whole.parent);
   EXPECT_EQ(state.best, whole.best);
   EXPECT_EQ(state.generation, whole.generation);
+  EXPECT_EQ(state.history, whole.history);
+  EXPECT_EQ(state.drifted, whole.drifted);
 }
 
 TEST(CircuitSearch, ALaneIsJudgedAsItsMutantAlone) {

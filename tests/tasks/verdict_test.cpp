@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/files.hpp"
@@ -126,7 +127,8 @@ TEST(Verdicts, ARuleBehindBoardsIsIdentifiedAndSolvedOnlyWhereEveryCaseOccurred)
 // The few boards that judge may all lack what a rare target contradicts.
 TEST(Verdicts, BoardsThatWereFittedTellAgainstACircuitToo) {
   const TempFolder folder;
-  const BoardPairs pairs = pairs_of(40, 9, [](int n, int y, int x, auto) { return n % 20 == 7 && y == 3 && x == 5; });
+  const auto rare = [](int n, int y, int x, auto) { return n % 20 == 7 && y == 3 && x == 5; };
+  const BoardPairs pairs = pairs_of(40, 9, rare);
   ThreadPool pool(1);
   TrainingRun run = TrainingRun::create(
       boards_config(saved(folder, "rare.npz", pairs), {{"by", "gradients"}, {"train-steps", "1"}, {"refine", "0"}}),
@@ -139,7 +141,8 @@ TEST(Verdicts, BoardsThatWereFittedTellAgainstACircuitToo) {
   for (int c = 0; c < any.channels(); ++c) nothing.add_output(fmt::format("next{}", c), none);
   int lucky = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    const LatticeModel model(any.automaton(), any.rollout(), boards_goal(pairs, {}), any.parameters().values(), seed);
+    const LatticeModel model(any.automaton(), any.rollout(), boards_goal(pairs_of(40, seed, rare), {}),
+                             any.parameters().values(), seed);
     const Verdict verdict = judge_model(*model.refined(nothing), kJudgingDraw, true, pool);
     EXPECT_FALSE(verdict.solved) << verdict.text;
     if (verdict.score < 1) continue;
@@ -152,6 +155,62 @@ TEST(Verdicts, BoardsThatWereFittedTellAgainstACircuitToo) {
   wider.start.resize(2 * pairs.start.size());
   EXPECT_THROW(score_pairs(any, wider, 1, pool), Error);
   EXPECT_EQ(score_pairs(any, pairs, 1, pool).boards, 40u);
+}
+
+// Model files hold few of many boards; the verdict is about all of them.
+TEST(Verdicts, BoardsThatAModelFileHasNoRoomForTellAgainstACircuitToo) {
+  const TempFolder folder;
+  constexpr int kBoards = 3000, kWrong = 7;  // a copy of the start, but for one cell of one board that is fitted
+  const auto copy = [](int n, int y, int x, auto alive) { return alive(y, x) != (n == kWrong && y == 3 && x == 5); };
+  int fitted = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const std::string file = saved(folder, "many.npz", pairs_of(kBoards, seed, copy));
+    const std::string out = folder / fmt::format("run-{}", seed);
+    const RunConfig config = boards_config(file, {{"by", "search"}, {"train-steps", "0"}, {"refine", "20000"}});
+    ThreadPool pool(1);
+    TrainingRun run = TrainingRun::create(config, {.folder = out});
+    const SeedReport report = run.train(pool).best();
+    EXPECT_FALSE(report.solved) << report.verdict.text;
+    fitted += report.verdict.score == 1;
+    const LoadedModel loaded = load_model(out);
+    const auto& model = dynamic_cast<const LatticeModel&>(*loaded.model);
+    const Verdict again = judge_model(model, 1, true, pool);
+    EXPECT_FALSE(again.solved);
+    if (again.score == 1) EXPECT_THAT(again.text, HasSubstr("of the 3000 boards that it was made with"));
+    const BoardPairs known = *model.goal().known_pairs(1);
+    const BoardBatch test = model.goal().judging(model.rollout(), model.channels(), 1, 1).start;
+    EXPECT_GT(known.count, 700);
+    EXPECT_GT(test.boards(), 150u);
+    EXPECT_TRUE(model.goal().fits_a_part(1)) << "a part stands in for another";
+  }
+  EXPECT_GT(fitted, 0) << "the wrong cell was among those that judge each time";
+}
+
+TEST(Verdicts, TargetsThatAreAllAlikeSolveNothing) {
+  const TempFolder folder;
+  const BoardPairs dead = pairs_of(60, 3, [](int, int, int, auto) { return false; });
+  for (const char* by : {"any", "training"}) {
+    const SeedReport report = trained(boards_config(saved(folder, "dead.npz", dead), {{"by", by}}));
+    EXPECT_FALSE(report.solved) << by << " " << report.verdict.text;
+    EXPECT_EQ(report.verdict.score, 1);
+  }
+}
+
+// What a training fits may not judge the next one that goes on from its model, by whatever seed.
+TEST(Verdicts, TheBoardsThatJudgeAreTheSameForEverySeedAndOrder) {
+  BoardPairs pairs = random_targets(40, 3);
+  const RolloutOptions rollout{.batch = 1, .height = kSide, .width = kSide, .steps = 1};
+  const auto judging = [&](const BoardPairs& of, std::uint64_t seed) {
+    const BoardBatch boards = boards_goal(of, {})->judging(rollout, 1, seed, kJudgingDraw).start;
+    std::set<std::string> hashes;
+    for (std::size_t n = 0; n < boards.boards(); ++n) hashes.insert(boards.board(n).hash());
+    return hashes;
+  };
+  const std::set<std::string> judges = judging(pairs, 1);
+  EXPECT_EQ(judges.size(), 8u);
+  EXPECT_EQ(judging(pairs, 2), judges);
+  for (auto* boards : {&pairs.start, &pairs.target}) std::rotate(boards->begin(), boards->begin() + 640, boards->end());
+  EXPECT_EQ(judging(pairs, 1), judges);
 }
 
 TEST(Verdicts, NoisyBoardsAreExplainedAndNotSolved) {

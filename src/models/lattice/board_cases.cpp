@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kMaxPatterns = 60'000;  // that a case can name
 constexpr std::size_t kMaxNexts = 64;         // among which votes are counted
 constexpr std::size_t kSampled = 8192;        // cells
+constexpr std::size_t kMergedAt = 1 << 20;    // cases that are kept before equal ones become one
 constexpr int kMaxChannels = 64;              // of a code
 
 std::vector<std::uint64_t> codes_of(const std::vector<std::uint8_t>& bits, int channels) {
@@ -176,17 +177,21 @@ std::optional<BoardCases> read_cases(const IdentifyData& d) {
     b.states.push_back(0);
   }
   const std::size_t board_cells = static_cast<std::size_t>(d.height) * d.width;
-  b.all.reserve(b.cells);
+  // A stride prime to the usual widths, so that the sample has cells of all columns.
+  const std::size_t stride = std::max<std::size_t>(1, b.cells / kSampled) | 1;
+  std::size_t merge_at = kMergedAt;
   for_cells(d, b, of_cell, [&](std::size_t cell, const PatchCells& cells, unsigned outside) {
     b.all.push_back({cells, index_of(b.nexts, target[cell]), 1});
+    if (cell % stride == 0) b.sample.push_back(b.all.back());
+    if (b.all.size() >= merge_at) {
+      sort_and_merge(b.all);
+      merge_at = std::max(kMergedAt, 2 * b.all.size());
+    }
     if (cell < board_cells) b.outside_masks.push_back(static_cast<std::uint16_t>(b.outside ? outside : 0));
   });
   b.outside_masks.push_back(0);  // on a larger board there is always a cell with eight neighbours
   std::ranges::sort(b.outside_masks);
   b.outside_masks.erase(std::unique(b.outside_masks.begin(), b.outside_masks.end()), b.outside_masks.end());
-  // A stride prime to the usual widths, so that the sample has cells of all columns.
-  const std::size_t stride = std::max<std::size_t>(1, b.cells / kSampled) | 1;
-  for (std::size_t i = 0; i < b.all.size(); i += stride) b.sample.push_back(b.all[i]);
   sort_and_merge(b.all);
   sort_and_merge(b.sample);
   measure_repeats(b);

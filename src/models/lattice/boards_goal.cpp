@@ -1,11 +1,13 @@
-// Given pairs of boards, split into three parts: one to fit, one to choose by, one that judges. A start that is there
-// several times lies in one part alone, so that nothing that judges has been fitted under another number.
+// Given pairs of boards, split into three parts: one to fit, one to choose by, one that judges. The split follows from
+// the boards alone. A start that is there several times lies in one part, so that nothing that judges has been fitted
+// under another number.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
+#include "base/hash.hpp"
 #include "espalier/error.hpp"
 #include "espalier/lattice_model.hpp"
 #include "espalier/random.hpp"
@@ -14,8 +16,8 @@
 namespace espalier {
 namespace {
 
-constexpr int kStoredPairs = 1024;        // in a model file, which is no place for a data set
-constexpr std::size_t kFewestStarts = 5;  // different ones; with fewer, three parts make no sense
+constexpr std::size_t kStoredPairs = 1024;  // in a model file, which is no place for a data set
+constexpr std::size_t kFewestStarts = 5;    // different ones; with fewer, three parts make no sense
 
 class BoardsGoal : public LatticeGoal {
  public:
@@ -38,16 +40,18 @@ class BoardsGoal : public LatticeGoal {
            fmt::format("fractions of {} and {} to choose and to judge by", fractions.validation, fractions.test),
            "less than 1 together", "the rest of the pairs is what is fitted");
   }
-  // As a model file tells them.
-  BoardsGoal(BoardPairs pairs, const BoardFractions& fractions, Parts parts) : BoardsGoal(std::move(pairs), fractions) {
+  // As a model file tells them; it may hold only some of the pairs there were.
+  BoardsGoal(BoardPairs pairs, const BoardFractions& fractions, Parts parts, std::size_t there_were)
+      : BoardsGoal(std::move(pairs), fractions) {
     stored_ = std::move(parts);
+    there_were_ = there_were;
   }
 
   std::string kind() const override { return "boards"; }
   std::string name() const override { return pairs_.name; }
   int loss_channels() const override { return pairs_.target_channels; }
-  bool fits_a_part(std::uint64_t seed) const override {
-    const Parts parts = this->parts(seed);
+  bool fits_a_part(std::uint64_t) const override {
+    const Parts parts = this->parts();
     return parts.fit != parts.validation;
   }
 
@@ -60,7 +64,7 @@ class BoardsGoal : public LatticeGoal {
   }
 
   LatticeData data(const RolloutOptions& r, int channels, std::uint64_t seed) const override {
-    const Parts parts = this->parts(seed);
+    const Parts parts = this->parts();
     LatticeData data{starts(parts.validation, channels), targets(parts.validation)};
     data.draw = [this, r, channels, seed, fit = parts.fit](std::uint64_t batch, std::span<float> initial,
                                                            std::span<float> target) {
@@ -82,12 +86,18 @@ class BoardsGoal : public LatticeGoal {
     return data;
   }
 
-  JudgingBoards judging(const RolloutOptions&, int channels, std::uint64_t seed, std::uint64_t) const override {
-    const Parts parts = this->parts(seed);
+  JudgingBoards judging(const RolloutOptions&, int channels, std::uint64_t, std::uint64_t) const override {
+    const Parts parts = this->parts();
+    const auto given = static_cast<std::size_t>(pairs_.count);
+    const std::string cut =
+        there_were_ > given
+            ? fmt::format("the model's file holds only {} of the {} boards that it was made with", given, there_were_)
+            : "";
     const auto boards = [](std::size_t n) { return n == 1 ? std::string("1 board") : fmt::format("{} boards", n); };
     if (!parts.test.empty())
       return {starts(parts.test, channels), targets(parts.test),
-              fmt::format("{} that neither fitting nor choosing has seen", boards(parts.test.size()))};
+              fmt::format("{} that neither fitting nor choosing has seen", boards(parts.test.size())), cut,
+              !cut.empty()};
     return {starts(parts.validation, channels), targets(parts.validation),
             fmt::format("{} that {} seen", boards(parts.validation.size()),
                         parts.validation == parts.fit ? "fitting has" : "choosing has"),
@@ -95,8 +105,8 @@ class BoardsGoal : public LatticeGoal {
                                 : "no boards were kept for a test"};
   }
 
-  std::optional<BoardPairs> known_pairs(std::uint64_t seed) const override {
-    const Parts parts = this->parts(seed);
+  std::optional<BoardPairs> known_pairs(std::uint64_t) const override {
+    const Parts parts = this->parts();
     std::vector<int> known = parts.fit;
     if (parts.fit != parts.validation) known.insert(known.end(), parts.validation.begin(), parts.validation.end());
     return chosen(known);
@@ -119,26 +129,29 @@ class BoardsGoal : public LatticeGoal {
   }
   std::vector<Trial> trials(const LatticeModel&, const TrialOptions&, const ThreadPool&) const override { return {}; }
 
-  // Those that judge come first, then those that choose: the ones that a model can be judged by again.
-  void save(SafetensorsFile& file, std::uint64_t seed) const override {
-    const Parts parts = this->parts(seed);
-    std::vector<int> order = parts.test;
-    order.insert(order.end(), parts.validation.begin(), parts.validation.end());
-    if (parts.fit != parts.validation) order.insert(order.end(), parts.fit.begin(), parts.fit.end());
-    const auto stored = std::min(order.size(), static_cast<std::size_t>(kStoredPairs));
-    order.resize(stored);
+  // Those that judge, those that choose, and those that are fitted. Of many pairs as large a share of each part as
+  // fits, so that no part ever stands in for another.
+  void save(SafetensorsFile& file, std::uint64_t) const override {
+    Parts parts = this->parts();
+    if (parts.fit == parts.validation) parts.fit.clear();
+    const std::size_t all = parts.test.size() + parts.validation.size() + parts.fit.size();
+    std::vector<int> order;
+    for (std::vector<int>* part : {&parts.test, &parts.validation, &parts.fit}) {
+      if (all > kStoredPairs && !part->empty())
+        part->resize(std::max<std::size_t>(1, part->size() * kStoredPairs / all));
+      order.insert(order.end(), part->begin(), part->end());
+    }
+    const std::size_t stored = order.size();
     const BoardPairs pairs = chosen(order);
     const auto add = [&](const char* name, const std::vector<std::uint8_t>& bits, int channels) {
       const auto extent = [](int n) { return static_cast<std::size_t>(n); };
       file.add(name, {stored, extent(pairs_.height), extent(pairs_.width), extent(channels)},
                std::span<const std::uint8_t>(bits));
     };
-    const std::size_t test = std::min(parts.test.size(), stored);
-    const std::int32_t counts[] = {
-        static_cast<std::int32_t>(test),
-        static_cast<std::int32_t>(std::min(parts.validation.size(), stored - test)),
-    };
+    const std::int32_t counts[] = {static_cast<std::int32_t>(parts.test.size()),
+                                   static_cast<std::int32_t>(parts.validation.size())};
     file.metadata["goal.name"] = pairs_.name;
+    file.metadata["goal.pairs"] = fmt::format("{}", std::max(there_were_, all));
     file.metadata["goal.validation-fraction"] = fmt::format("{}", fractions_.validation);
     file.metadata["goal.test-fraction"] = fmt::format("{}", fractions_.test);
     file.add("goal.parts", {2}, std::span<const std::int32_t>(counts));
@@ -159,26 +172,20 @@ class BoardsGoal : public LatticeGoal {
     take(pairs.target, pairs_.target, pairs_.target_channels);
     return pairs;
   }
-  // Pairs of one start, in the order in which the starts first appear.
-  std::vector<std::vector<int>> groups() const {
+  // Pairs of one start, by the hash of that start. So a seed, or a later training that begins with this model, fits
+  // none of the boards that judged before.
+  std::map<std::string, std::vector<int>> groups() const {
     const auto each = static_cast<std::size_t>(pairs_.height) * pairs_.width * pairs_.start_channels;
-    std::map<std::string, std::size_t> known;
-    std::vector<std::vector<int>> groups;
-    for (int n = 0; n < pairs_.count; ++n) {
-      const auto from = pairs_.start.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(n) * each);
-      const auto [at, fresh] =
-          known.try_emplace(std::string(from, from + static_cast<std::ptrdiff_t>(each)), groups.size());
-      if (fresh) groups.emplace_back();
-      groups[at->second].push_back(n);
-    }
+    std::map<std::string, std::vector<int>> groups;
+    for (int n = 0; n < pairs_.count; ++n)
+      groups[Hasher().add(pairs_.start.data() + static_cast<std::size_t>(n) * each, each).hex()].push_back(n);
     return groups;
   }
   std::size_t different() const { return groups().size(); }
 
-  Parts parts(std::uint64_t seed) const {
+  Parts parts() const {
     if (stored_) return *stored_;
-    std::vector<std::vector<int>> groups = this->groups();
-    Random(seed, Purpose::kSplit).shuffle(std::span(groups));
+    const std::map<std::string, std::vector<int>> groups = this->groups();
     const auto share = [&](double fraction) {
       if (fraction <= 0) return std::size_t{0};
       return std::max<std::size_t>(1, static_cast<std::size_t>(fraction * static_cast<double>(groups.size())));
@@ -187,9 +194,11 @@ class BoardsGoal : public LatticeGoal {
     const std::size_t test = three ? share(fractions_.test) : 0;
     const std::size_t validation = groups.size() > 1 ? std::min(share(fractions_.validation), groups.size() - 1) : 0;
     Parts parts;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::size_t g = 0;
+    for (const auto& [start, members] : groups) {
       std::vector<int>& part = g < test ? parts.test : g < test + validation ? parts.validation : parts.fit;
-      part.insert(part.end(), groups[g].begin(), groups[g].end());
+      part.insert(part.end(), members.begin(), members.end());
+      ++g;
     }
     if (parts.validation.empty()) parts.validation = parts.fit;  // one pair alone, or none kept apart
     return parts;
@@ -223,6 +232,7 @@ class BoardsGoal : public LatticeGoal {
   BoardPairs pairs_;
   BoardFractions fractions_;
   std::optional<Parts> stored_;
+  std::size_t there_were_ = 0;  // when the model was made
 };
 
 }  // namespace
@@ -255,10 +265,12 @@ std::shared_ptr<const LatticeGoal> load_boards(const SafetensorsFile& file) {
   BoardsGoal::Parts parts;
   for (int n = 0; n < pairs.count; ++n)
     (n < counts[0] ? parts.test : n < counts[0] + counts[1] ? parts.validation : parts.fit).push_back(n);
-  if (parts.validation.empty()) parts.validation = parts.test;
+  if (parts.validation.empty()) parts.validation = parts.fit;
   if (parts.fit.empty()) parts.fit = parts.validation;
+  if (parts.fit.empty()) fail("load model", "boards that all judge", "some that were fitted");
+  const std::size_t there_were = std::strtoull(file.meta("goal.pairs").c_str(), nullptr, 10);
   const BoardFractions fractions{fraction("goal.validation-fraction"), fraction("goal.test-fraction")};
-  return std::make_shared<BoardsGoal>(std::move(pairs), fractions, std::move(parts));
+  return std::make_shared<BoardsGoal>(std::move(pairs), fractions, std::move(parts), there_were);
 }
 
 }  // namespace espalier

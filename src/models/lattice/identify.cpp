@@ -273,7 +273,7 @@ class Identifier {
   // Why this answer is none; empty when it is one.
   std::string objection(const Answer& answer, const FittedView& constant) {
     if (cases_->real_states() < 2) return "all cells of the starts are in the same state";
-    if (constant.misfit.wrong == 0) return "";
+    if (constant.misfit.wrong == 0) return "all cells of the targets are in the same state, which tells of no rule";
     if (answer.bits + kClearBits > constant.bits)
       return "no view that was tried is better than always guessing the commonest state";
     if (answer.misfit.wrong == 0) return "";

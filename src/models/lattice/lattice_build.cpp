@@ -53,7 +53,6 @@ class LatticeObjective::Identify : public Refinement {
   explicit Identify(const LatticeObjective& objective) : objective_(objective) {}
   SearchProgress progress() const override { return {1, 1, 0, 0, 0}; }
   bool step(const ThreadPool& pool) override {
-    const ThreadPool::Uninterrupted whole(pool);
     const LatticeOptions& o = objective_.options_;
     found_ = identify_pairs(*objective_.goal_->known_pairs(objective_.seed_), o.automaton.channels,
                             o.automaton.boundary == Boundary::kPeriodic, pool);
@@ -67,8 +66,11 @@ class LatticeObjective::Identify : public Refinement {
         rule.not_noise.empty()
             ? fmt::format("noise {:.2f} %", 100 * rule.noise)
             : fmt::format("{:.2f} % of the cells are wrong, and not by noise: {}", 100 * rule.noise, rule.not_noise);
-    return fmt::format("identified from the boards: {}; {} of {} cases occurred, {}", rule.words, rule.seen,
-                       rule.entries, misfit);
+    // Of cells with one bit a state is that bit.
+    const bool coded = found_.states.size() > 2 && found_.states.size() <= kNamedStates;
+    return fmt::format("identified from the boards: {}{}; {} of {} cases occurred, {}", rule.words,
+                       coded ? fmt::format(" ({})", fmt::join(found_.states, ", ")) : "", rule.seen, rule.entries,
+                       misfit);
   }
   std::unique_ptr<Model> model(const ThreadPool&) const override { return identified(); }
   // Noise in the boards that choose is no reason to go on: what was identified is as good as any rule can be there.
@@ -92,6 +94,7 @@ class LatticeObjective::Identify : public Refinement {
         .refined(found_.rule->cell);
   }
 
+  static constexpr std::size_t kNamedStates = 8;
   const LatticeObjective& objective_;
   Identification found_;
 };
@@ -128,6 +131,8 @@ std::unique_ptr<Refinement> LatticeObjective::build(const ThreadPool& pool) cons
   if (goal_->fits_a_part(seed_) || !(built || goal_->one_start())) return nullptr;
   return std::make_unique<Build>(*this, pool);
 }
+
+void LatticeObjective::give_data(Model& read) const { dynamic_cast<LatticeModel&>(read).set_goal(goal_); }
 
 Verdict LatticeObjective::judge(const Model& best, const ThreadPool& pool) const {
   return judge_model(dynamic_cast<const LatticeModel&>(best), kJudgingDraw, options_.trials, pool);

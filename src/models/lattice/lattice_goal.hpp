@@ -29,7 +29,8 @@ struct LatticeData {
 struct JudgingBoards {
   BoardBatch start, target;
   std::string what;  // for people: "all 512 boards of 3 x 3", "20 boards that neither fitting nor choosing has seen"
-  std::string why_not{};  // where they cannot make a model solved: why
+  std::string why_not{};       // where they cannot make a model solved: why
+  bool known_in_part = false;  // because the model's file has only some of them
 };
 // Trials and boards are drawn by these when models are chosen and when the chosen one is judged, and by a search that
 // fits boards on which a circuit fails; `eval` draws others.

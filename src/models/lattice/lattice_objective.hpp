@@ -73,6 +73,7 @@ class LatticeObjective : public Objective {
     return options_.by == MadeBy::kAny || options_.by == MadeBy::kGradients || options_.by == MadeBy::kTraining;
   }
   Provenance origin() const override { return origin_; }
+  void give_data(Model& read) const override;
   Verdict judge(const Model& best, const ThreadPool& pool) const override;
   Facts report(const Model& best, const ThreadPool& pool) const override;
 

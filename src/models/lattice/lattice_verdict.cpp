@@ -113,6 +113,14 @@ bool fits_other_boundary(const BoardPairs& pairs, bool periodic, std::optional<d
   return contradiction && other && other->contradiction && *other->contradiction < *contradiction / 2;
 }
 
+// Cases of a rule may have been seen in few of the neighbourhoods in which it is believed to hold.
+std::string neighbourhoods_seen(const Identification& found) {
+  constexpr double kShown = 1e9;
+  const double possible = std::pow(static_cast<double>(found.states.size()), 9);
+  return possible < kShown ? fmt::format("{} of {:.0f} neighbourhoods", found.neighbourhoods, possible)
+                           : counted(found.neighbourhoods, "different neighbourhood");
+}
+
 // Given boards one step apart: what can be said of them decides what can be said of a model.
 void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoards& boards, bool exact,
                  const ThreadPool& pool) {
@@ -135,7 +143,7 @@ void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoard
   }
   if (!boards.why_not.empty()) {
     verdict.text += fmt::format("; {}", boards.why_not);
-    verdict.hint = "give more boards";
+    verdict.hint = boards.known_in_part ? "try it on a file of boards" : "give more boards";
     return;
   }
   const IdentifiedRule* rule = found && found->rule ? &*found->rule : nullptr;
@@ -153,8 +161,14 @@ void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoard
     verdict.text +=
         open ? fmt::format("; {} of {} cases never occurred, or too seldom, and are guessed: {}{}", open, rule->entries,
                            fmt::join(rule->unseen, ", "), open > rule->unseen.size() ? ", ..." : "")
-             : fmt::format("; all {} cases of the rule occurred", rule->entries);
+             : fmt::format("; all {} of the rule occurred, in {}", counted(rule->entries, "case"),
+                           neighbourhoods_seen(*found));
     if (open) verdict.hint = "give boards in which these cases occur";
+    if (exact && rule->noise > 0) {
+      verdict.text +=
+          fmt::format("; but {:.2g} % of the cells that were fitted or chosen by are wrong", 100 * rule->noise);
+      if (verdict.hint.empty()) verdict.hint = "look at these boards: they are noisy, or the rule has exceptions";
+    }
     verdict.solved = exact && !open && rule->noise == 0;
     return;
   }
@@ -169,8 +183,12 @@ void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoard
   // A few boards cannot show that a circuit is right in cases that none of them has.
   const SeenCases cases = seen_cases(model.quick_cell(), model.goal().loss_channels(),
                                      starts_of(known, model.channels()), model.rollout().steps, model.periodic());
-  verdict.solved = cases.complete();
-  if (cases.complete())
+  verdict.solved = cases.complete() && cases.bits > 0 && synchronous;
+  if (cases.bits == 0)
+    verdict.text += "; but all cells become the same, which tells of no rule";
+  else if (!synchronous)
+    verdict.text += "; but cells that update at random were not held against every case";
+  else if (cases.complete())
     verdict.text += fmt::format("; all {:.0f} cases that the circuit tells apart occurred", cases.all);
   else if (cases.seen > 0)
     verdict.text += fmt::format("; but {:.0f} of the {:.0f} cases of the {} bits that the circuit reads never occurred",
@@ -178,7 +196,10 @@ void judge_given(Verdict& verdict, const LatticeModel& model, const JudgingBoard
   else
     verdict.text +=
         fmt::format("; but the circuit reads {} bits, and few of their cases can have occurred", cases.bits);
-  if (!verdict.solved) verdict.hint = "a smaller circuit tells fewer cases apart; or give more boards";
+  if (cases.bits == 0)
+    verdict.hint = "give boards whose cells become different things";
+  else if (!verdict.solved)
+    verdict.hint = "a smaller circuit tells fewer cases apart; or give more boards";
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace espalier {
 namespace {
 
 constexpr int kSpareChannels = 10;
-constexpr const char* kFormat = "espalier refine 2";
+constexpr const char* kFormat = "espalier refine 3";
 
 void add_circuit(SafetensorsFile& file, const std::string& name, const Netlist& circuit) {
   std::vector<std::int32_t> numbers;
@@ -148,6 +148,7 @@ SafetensorsFile ModelRefiner::checkpoint() const {
                    {"parent_wrong", std::to_string(s.parent_wrong)},
                    {"best_wrong", std::to_string(s.best_score.wrong)},
                    {"best_flaws", std::to_string(s.best_score.flaws)},
+                   {"drifted", std::to_string(s.drifted)},
                    {"history", history_text(s.history)}};
   add_circuit(file, "parent", s.parent);
   add_circuit(file, "best", s.best);
@@ -173,6 +174,7 @@ void ModelRefiner::restore(const SafetensorsFile& file, const ThreadPool& pool) 
   state.evaluations = number(file, "evaluations");
   state.improved_at = number(file, "improved_at");
   state.parent_wrong = number(file, "parent_wrong");
+  state.drifted = number(file, "drifted");
   state.history = history_from(file.meta("history"));
   Compactor compactor(score_->kind());
   state.best_score = {number(file, "best_wrong"), number(file, "best_flaws"), 0, compactor.measure(state.best)};
