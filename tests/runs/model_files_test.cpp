@@ -23,7 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string stored(const std::string& name) { return test::source_dir() + "/tests/data/models/" + name; }
+std::string stored(const std::string& name) { return test::source_dir() + "/tests/files/models/" + name; }
 
 const LatticeModel& lattice(const LoadedModel& loaded) { return dynamic_cast<const LatticeModel&>(*loaded.model); }
 
