@@ -10,9 +10,9 @@
 
 #include "base/files.hpp"
 #include "commands.hpp"
-#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
+#include "espalier/table.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 

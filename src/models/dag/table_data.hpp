@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "espalier/dag_nn.hpp"
+#include "espalier/table.hpp"
 
 namespace espalier {
 
