@@ -310,7 +310,7 @@ class DagNN {
 
 // ---- On the rows of tables
 
-struct TableSchema;  // how columns become numbers, in src/models/dag/table_data.hpp
+struct TableSchema;  // how columns become numbers, in src/data/table_schema.hpp
 
 class TableModel : public Model {
  public:

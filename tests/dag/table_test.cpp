@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "data/table_schema.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "models/dag/table_data.hpp"
 #include "models/dag/table_objective.hpp"
 #include "places.hpp"
 #include "runs/checkpoint.hpp"

@@ -7,12 +7,12 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "data/table_schema.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/lattice_model.hpp"
 #include "espalier/message_passing.hpp"
 #include "espalier/model.hpp"
-#include "models/dag/table_data.hpp"
 #include "models/lattice/lattice_goal.hpp"
 #include "models/message/rewrite.hpp"
 #include "places.hpp"

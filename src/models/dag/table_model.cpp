@@ -1,44 +1,14 @@
 // TableModel: what it says of rows, and its file.
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "base/json.hpp"
 #include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "models/dag/table_objective.hpp"
 
 namespace espalier {
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TableColumn, name, numeric, mean, deviation, words, usual)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TableSchema, inputs, target, impute)
-
-namespace {
-
-using Json = nlohmann::json;
-
-}  // namespace
-
-std::string schema_text(const TableSchema& schema) { return Json(schema).dump(); }
-
-TableSchema schema_from(const std::string& text, const std::string& name) {
-  const Json json = parse_json(text, fmt::format("the columns of {}", name));
-  TableSchema schema;
-  try {
-    json.get_to(schema);
-  } catch (const Json::exception&) {
-    fail("table model", fmt::format("columns in {} with missing or wrong entries", name), "what this library writes");
-  }
-  const auto check = [](const TableColumn& c) {
-    if (c.width() == 0 || !(c.deviation > 0))
-      fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
-  };
-  std::ranges::for_each(schema.inputs, check);
-  check(schema.target);
-  return schema;
-}
 
 TableModel::TableModel(TableSchema schema, DagNN network)
     : schema_(std::make_shared<const TableSchema>(std::move(schema))), network_(std::move(network)) {

@@ -1,9 +1,9 @@
 // `table` for the trainer: a DagNN on the rows of a CSV file, which may grow and be pruned while it trains.
 #pragma once
 
+#include "data/table_schema.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/trainer.hpp"
-#include "models/dag/table_data.hpp"
 
 namespace espalier {
 

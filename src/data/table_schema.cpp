@@ -1,5 +1,5 @@
 // CSV, and columns as numbers.
-#include "models/dag/table_data.hpp"
+#include "data/table_schema.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "espalier/error.hpp"
 #include "espalier/fields.hpp"
@@ -397,6 +398,30 @@ TableSplit split_rows(std::size_t rows, double test_fraction, double validation_
          "rows for training and for validation too");
   const auto at = [&](std::size_t i) { return order.begin() + static_cast<std::ptrdiff_t>(i); };
   return {{at(test + validation), order.end()}, {at(test), at(test + validation)}, {at(0), at(test)}};
+}
+
+// --- As text.
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TableColumn, name, numeric, mean, deviation, words, usual)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TableSchema, inputs, target, impute)
+
+std::string schema_text(const TableSchema& schema) { return nlohmann::json(schema).dump(); }
+
+TableSchema schema_from(const std::string& text, const std::string& name) {
+  const nlohmann::json json = parse_json(text, fmt::format("the columns of {}", name));
+  TableSchema schema;
+  try {
+    json.get_to(schema);
+  } catch (const nlohmann::json::exception&) {
+    fail("table model", fmt::format("columns in {} with missing or wrong entries", name), "what this library writes");
+  }
+  const auto check = [](const TableColumn& c) {
+    if (c.width() == 0 || !(c.deviation > 0))
+      fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
+  };
+  std::ranges::for_each(schema.inputs, check);
+  check(schema.target);
+  return schema;
 }
 
 }  // namespace espalier

@@ -1,14 +1,11 @@
-// The rows of the table task: CSV, columns and their kinds, the split; and what is refused or told of them.
-#include "models/dag/table_data.hpp"
-
+// Tables: CSV, columns and their kinds, the split; and what is refused or told of them.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "espalier/dag_nn.hpp"
+#include "data/table_schema.hpp"
 #include "espalier/error.hpp"
-#include "models/dag/table_objective.hpp"
 
 namespace espalier {
 namespace {
