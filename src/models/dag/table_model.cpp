@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "data/rows.hpp"
 #include "espalier/error.hpp"
 #include "models/dag/table_objective.hpp"
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -116,6 +115,7 @@ TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed, 
     : options_(checked(options)),
       seed_(seed),
       split_(split_rows(table.rows.size(), options.test_fraction, options.validation_fraction, seed)),
+      order_(split_.train.size(), options.batch_size, seed),
       schema_(TableSchema::fit(table, split_.train, options.target, options.kind, options.impute, options.words)),
       network_(make_network(options, schema_, seed)),
       max_edges_(network_.topology().next_edge() + 2 * options.grow),
@@ -137,8 +137,6 @@ TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed, 
     rows->at_start.assign(outputs.begin(), outputs.end());
   }
   take_weights();
-  order_.resize(split_.train.size());
-  options_.batch_size = std::min(options_.batch_size, order_.size());
 }
 
 void TableObjective::forget_known_test_rows() {
@@ -265,16 +263,9 @@ std::unique_ptr<Model> TableObjective::snapshot(std::span<const float> weights, 
 
 double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
   PhaseClock book;
-  const std::size_t size = options_.batch_size, inputs = schema_.num_inputs();
-  const std::uint64_t per_epoch = order_.size() / size, epoch = batch / per_epoch;
-  if (epoch != shuffled_epoch_) {
-    std::iota(order_.begin(), order_.end(), 0u);
-    Random(seed_, Purpose::kBatch, static_cast<std::uint32_t>(epoch)).shuffle(std::span(order_));
-    shuffled_epoch_ = epoch;
-  }
+  const std::size_t inputs = schema_.num_inputs();
   std::vector<float> x, y, gradient;
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::size_t row = order_[batch % per_epoch * size + i];
+  for (const std::size_t row : order_.batch(batch)) {
     x.insert(x.end(), train_.x.begin() + static_cast<std::ptrdiff_t>(row * inputs),
              train_.x.begin() + static_cast<std::ptrdiff_t>((row + 1) * inputs));
     y.push_back(train_.y[row]);
@@ -282,7 +273,7 @@ double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, P
   book(phases.data);
   if (options_.reference) return accumulate_reference(x, y, phases);
   DagNN& network = this->network();
-  const DagOutputs outputs = network.forward(x, size, pool);
+  const DagOutputs outputs = network.forward(x, y.size(), pool);
   const double loss = table_loss(schema_.classifies(), outputs, y, &gradient);
   book(phases.forward);
   network.zero_grad(pool);

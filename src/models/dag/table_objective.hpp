@@ -1,6 +1,7 @@
 // `table` for the trainer: a DagNN on the rows of a CSV file, which may grow and be pruned while it trains.
 #pragma once
 
+#include "data/rows.hpp"
 #include "data/table_schema.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/trainer.hpp"
@@ -89,6 +90,7 @@ class TableObjective : public Objective {
   TableOptions options_;
   std::uint64_t seed_;
   TableSplit split_;
+  EpochOrder order_;  // of the rows to train on
   TableSchema schema_;
   Rows train_, validation_, test_;
   std::size_t known_test_rows_ = 0;  // with inputs of another part, and left out
@@ -99,8 +101,6 @@ class TableObjective : public Objective {
   // Place in the network's parameters and place in parameters_, for every weight and bias there is.
   std::vector<std::pair<std::size_t, std::size_t>> places_;
   std::uint64_t grown_ = 0, pruned_ = 0;  // events so far
-  std::vector<std::uint32_t> order_;
-  std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
 };
 
 }  // namespace espalier
