@@ -1,67 +1,12 @@
-// Loss and score of tables, and the linear model they are held against.
+// The linear model that tables are held against, and whether there are rows enough to tell learning from luck.
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "models/dag/table_objective.hpp"
+#include "train/losses.hpp"
 
 namespace espalier {
-
-double table_loss(bool classifies, std::span<const float> outputs, std::span<const float> targets,
-                  std::vector<float>* gradient) {
-  const std::size_t rows = targets.size(), width = rows ? outputs.size() / rows : 0;
-  const auto scale = static_cast<float>(1.0 / static_cast<double>(std::max<std::size_t>(1, rows)));
-  if (gradient) gradient->resize(outputs.size());
-  double loss = 0;
-  for (std::size_t r = 0; r < rows; ++r) {
-    const float* y = &outputs[r * width];
-    if (!classifies) {
-      const float error = y[0] - targets[r];
-      loss += 0.5 * static_cast<double>(error) * static_cast<double>(error);
-      if (gradient) (*gradient)[r] = error * scale;
-      continue;
-    }
-    const auto right = static_cast<std::size_t>(targets[r]);
-    const float most = *std::max_element(y, y + width);
-    double sum = 0;
-    for (std::size_t k = 0; k < width; ++k) sum += std::exp(static_cast<double>(y[k] - most));
-    loss += std::log(sum) - static_cast<double>(y[right] - most);
-    if (!gradient) continue;
-    for (std::size_t k = 0; k < width; ++k)
-      (*gradient)[r * width + k] =
-          scale * (static_cast<float>(std::exp(static_cast<double>(y[k] - most)) / sum) - (k == right ? 1.0f : 0.0f));
-  }
-  return loss * static_cast<double>(scale);
-}
-
-double table_score(bool classifies, std::span<const float> outputs, std::span<const float> targets) {
-  const std::size_t rows = targets.size();
-  if (rows == 0) return 0;
-  const std::size_t width = outputs.size() / rows;
-  if (classifies) {
-    std::size_t right = 0;
-    for (std::size_t r = 0; r < rows; ++r) {
-      const float* y = &outputs[r * width];
-      right += static_cast<std::size_t>(std::max_element(y, y + width) - y) == static_cast<std::size_t>(targets[r]);
-    }
-    return static_cast<double>(right) / static_cast<double>(rows);
-  }
-  double mean = 0, total = 0, rest = 0;
-  for (const float t : targets) mean += static_cast<double>(t) / static_cast<double>(rows);
-  for (std::size_t r = 0; r < rows; ++r) {
-    total += std::pow(static_cast<double>(targets[r]) - mean, 2);
-    rest += std::pow(static_cast<double>(targets[r]) - static_cast<double>(outputs[r]), 2);
-  }
-  return total > 0 ? 1 - rest / total : 0;
-}
-
-Evaluation judge_table(bool classifies, std::span<const float> outputs, std::span<const float> targets) {
-  Evaluation e;
-  e.score = table_score(classifies, outputs, targets);
-  e.passed = e.score >= (classifies ? 1.0 : 0.9999);
-  e.loss = table_loss(classifies, outputs, targets, nullptr);
-  return e;
-}
 
 bool enough_rows(bool classifies, std::span<const float> fit, std::size_t rows) {
   constexpr double kLuck = 1e-4;
@@ -126,7 +71,7 @@ std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::
   std::vector<float> gradient;
   for (int step = 0; step < kSteps; ++step) {
     model.zero_grad(pool);
-    table_loss(true, model.forward(x, y.size(), pool), y, &gradient);
+    mean_loss(true, model.forward(x, y.size(), pool), y, &gradient);
     model.backward_accumulate(gradient, pool);
     optimizer.step(model.parameters(), 0.1f * (1.0f - static_cast<float>(step) / kSteps), pool);
   }

@@ -1,13 +1,12 @@
 // TableModel: what it says of rows, and its file.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "base/text.hpp"
 #include "data/rows.hpp"
+#include "data/table_schema.hpp"
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
-#include "models/dag/table_objective.hpp"
+#include "train/losses.hpp"
 
 namespace espalier {
 
@@ -74,21 +73,15 @@ std::vector<double> TableModel::predict(const CsvTable& table, const ThreadPool&
     return values;
   }
   const std::size_t width = schema_->num_outputs();
-  for (auto row = values.begin(); row != values.end(); row += static_cast<std::ptrdiff_t>(width)) {
-    const std::span<double> of_row(row, width);
-    const double largest = *std::ranges::max_element(of_row);
-    double sum = 0;
-    for (double& value : of_row) sum += value = std::exp(value - largest);
-    for (double& value : of_row) value /= sum;
-  }
+  for (std::size_t at = 0; at < values.size(); at += width) softmax(std::span(values).subspan(at, width));
   return values;
 }
 
 Evaluation TableModel::evaluate(const CsvTable& table, const ThreadPool& pool, UnknownWords unknown) const {
   if (table.rows.empty()) fail("evaluate", "a table without rows", "one row or more");
   DagNN network = network_;
-  return judge_table(schema_->classifies(), network.forward(inputs_of(table, unknown), table.rows.size(), pool),
-                     schema_->targets_of(table, all_rows(table.rows.size())));
+  return judge_outputs(schema_->classifies(), network.forward(inputs_of(table, unknown), table.rows.size(), pool),
+                       schema_->targets_of(table, all_rows(table.rows.size())));
 }
 
 }  // namespace espalier

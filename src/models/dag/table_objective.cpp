@@ -17,6 +17,7 @@
 #include "espalier/random.hpp"
 #include "espalier/safetensors.hpp"
 #include "models/dag/dag_reference.hpp"
+#include "train/losses.hpp"
 
 namespace espalier {
 namespace {
@@ -274,7 +275,7 @@ double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, P
   if (options_.reference) return accumulate_reference(x, y, phases);
   DagNN& network = this->network();
   const DagOutputs outputs = network.forward(x, y.size(), pool);
-  const double loss = table_loss(schema_.classifies(), outputs, y, &gradient);
+  const double loss = mean_loss(schema_.classifies(), outputs, y, &gradient);
   book(phases.forward);
   network.zero_grad(pool);
   const double summed_before = network.reduction_seconds();
@@ -298,7 +299,7 @@ double TableObjective::accumulate_reference(std::span<const float> x, std::span<
     plain.forward(&x[r * inputs], z[r], a[r]);
     for (const std::size_t o : plain.outputs) out.push_back(a[r][o]);
   }
-  const double loss = table_loss(schema_.classifies(), out, y, &gradient);
+  const double loss = mean_loss(schema_.classifies(), out, y, &gradient);
   book(phases.forward);
   for (std::size_t r = 0; r < y.size(); ++r) plain.backward(z[r], a[r], &gradient[r * outputs], g, db, dw);
   network.zero_grad();
@@ -334,7 +335,7 @@ bool clearly_better(std::span<const float> outputs, std::span<const float> other
 Evaluation TableObjective::evaluate(const ThreadPool& pool) {
   DagNN& network = this->network();
   const auto outputs = network.forward(validation_.x, validation_.y.size(), pool);
-  Evaluation e = judge_table(schema_.classifies(), outputs, validation_.y);
+  Evaluation e = judge_outputs(schema_.classifies(), outputs, validation_.y);
   e.extra = {{"edges", static_cast<double>(network.topology().edges().size())}};
   if (!schema_.classifies()) {
     // A network that is better than the linear model it began as by chance alone would do worse on other rows. Until it
@@ -342,7 +343,7 @@ Evaluation TableObjective::evaluate(const ThreadPool& pool) {
     e.extra.emplace_back("network_r2", e.score);
     if (begins_linear() && !clearly_better(outputs, validation_.at_start, validation_.y)) {
       const auto extra = std::move(e.extra);
-      e = judge_table(false, validation_.at_start, validation_.y);
+      e = judge_outputs(false, validation_.at_start, validation_.y);
       e.extra = extra;
     }
     return e;
@@ -405,7 +406,7 @@ Verdict TableObjective::judge(const Model& best, const ThreadPool& pool) const {
   if (rows == 0) return {};
   DagNN network = model->network();
   const bool classifies = schema_.classifies();
-  const Evaluation e = judge_table(classifies, network.forward(test_.x, rows, pool), test_.y);
+  const Evaluation e = judge_outputs(classifies, network.forward(test_.x, rows, pool), test_.y);
   Verdict verdict{.score = e.score,
                   .loss = e.loss,
                   .data = fmt::format("{} that neither fitting nor choosing has seen", counted(rows, "row"))};
@@ -444,7 +445,7 @@ Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {
                                         : linear_predictions(classifies, schema_.num_inputs(), schema_.num_outputs(),
                                                              train_.x, train_.y, test_.x, pool);
   facts.insert(facts.end(), {{classifies ? "test_accuracy" : "test_r2", judge(best, pool).score},
-                             {classifies ? "linear_accuracy" : "linear_r2", table_score(classifies, linear, test_.y)}});
+                             {classifies ? "linear_accuracy" : "linear_r2", score_of(classifies, linear, test_.y)}});
   return facts;
 }
 

@@ -23,15 +23,6 @@ struct TableOptions {
 };
 Fields fields_of(TableOptions& options);
 
-// Loss (mean) and, when wanted, its gradient for outputs [B][outputs]: cross-entropy over classes, or half the
-// squared error of the standardised target.
-double table_loss(bool classifies, std::span<const float> outputs, std::span<const float> targets,
-                  std::vector<float>* gradient);
-// Fraction of classes right, or R squared.
-double table_score(bool classifies, std::span<const float> outputs, std::span<const float> targets);
-
-Evaluation judge_table(bool classifies, std::span<const float> outputs, std::span<const float> targets);
-
 // Whether so many rows, all right, say more than that somebody was lucky: guesses by what the rows of `fit` have would
 // be right on all of them less than once in ten thousand times. Numbers need ten rows.
 bool enough_rows(bool classifies, std::span<const float> fit, std::size_t rows);
