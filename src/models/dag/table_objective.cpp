@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "data/baselines.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
@@ -416,6 +417,25 @@ Verdict TableObjective::judge(const Model& best, const ThreadPool& pool) const {
   verdict.solved = e.passed && enough_rows(classifies, train_.y, rows);
   if (e.passed && !verdict.solved) verdict.text += ", but so few can be right by luck";
   return verdict;
+}
+
+std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
+                                      std::span<const float> x, std::span<const float> y, std::span<const float> x_test,
+                                      const ThreadPool& pool) {
+  if (!classifies) return linear_outputs(least_squares(inputs, x, y), x_test);
+  // Softmax regression is a network of two layers; the problem is convex, so the whole set at once and a falling rate.
+  DagNN model = DagNN::layered({inputs, outputs});
+  Optimizer optimizer({}, model.num_parameters());
+  constexpr int kSteps = 600;
+  std::vector<float> gradient;
+  for (int step = 0; step < kSteps; ++step) {
+    model.zero_grad(pool);
+    mean_loss(true, model.forward(x, y.size(), pool), y, &gradient);
+    model.backward_accumulate(gradient, pool);
+    optimizer.step(model.parameters(), 0.1f * (1.0f - static_cast<float>(step) / kSteps), pool);
+  }
+  const auto result = model.forward(x_test, x_test.size() / inputs, pool);
+  return {result.begin(), result.end()};
 }
 
 Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {

@@ -23,12 +23,6 @@ struct TableOptions {
 };
 Fields fields_of(TableOptions& options);
 
-// Whether so many rows, all right, say more than that somebody was lucky: guesses by what the rows of `fit` have would
-// be right on all of them less than once in ten thousand times. Numbers need ten rows.
-bool enough_rows(bool classifies, std::span<const float> fit, std::size_t rows);
-
-// Weights and, last, the bias of the linear model with the least squared error.
-std::vector<double> least_squares(std::size_t inputs, std::span<const float> x, std::span<const float> y);
 // A linear model trained on the same rows: softmax regression, or least squares by normal equations.
 std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
                                       std::span<const float> x, std::span<const float> y, std::span<const float> x_test,

@@ -1,10 +1,9 @@
-// The linear model that tables are held against, and whether there are rows enough to tell learning from luck.
+// The linear model with the least squared error, and the luck of guessing.
+#include "data/baselines.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
-
-#include "models/dag/table_objective.hpp"
-#include "train/losses.hpp"
 
 namespace espalier {
 
@@ -50,33 +49,15 @@ std::vector<double> least_squares(std::size_t inputs, std::span<const float> x, 
   return b;
 }
 
-std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
-                                      std::span<const float> x, std::span<const float> y, std::span<const float> x_test,
-                                      const ThreadPool& pool) {
-  const std::size_t test_rows = x_test.size() / inputs;
-  if (!classifies) {
-    const std::vector<double> w = least_squares(inputs, x, y);
-    std::vector<float> result(test_rows);
-    for (std::size_t r = 0; r < test_rows; ++r) {
-      double sum = w[inputs];
-      for (std::size_t i = 0; i < inputs; ++i) sum += w[i] * static_cast<double>(x_test[r * inputs + i]);
-      result[r] = static_cast<float>(sum);
-    }
-    return result;
+std::vector<float> linear_outputs(std::span<const double> linear, std::span<const float> x) {
+  const std::size_t inputs = linear.size() - 1;
+  std::vector<float> outputs(x.size() / inputs);
+  for (std::size_t r = 0; r < outputs.size(); ++r) {
+    double sum = linear[inputs];
+    for (std::size_t i = 0; i < inputs; ++i) sum += linear[i] * static_cast<double>(x[r * inputs + i]);
+    outputs[r] = static_cast<float>(sum);
   }
-  // Softmax regression is a network of two layers; the problem is convex, so the whole set at once and a falling rate.
-  DagNN model = DagNN::layered({inputs, outputs});
-  Optimizer optimizer({}, model.num_parameters());
-  constexpr int kSteps = 600;
-  std::vector<float> gradient;
-  for (int step = 0; step < kSteps; ++step) {
-    model.zero_grad(pool);
-    mean_loss(true, model.forward(x, y.size(), pool), y, &gradient);
-    model.backward_accumulate(gradient, pool);
-    optimizer.step(model.parameters(), 0.1f * (1.0f - static_cast<float>(step) / kSteps), pool);
-  }
-  const auto result = model.forward(x_test, test_rows, pool);
-  return {result.begin(), result.end()};
+  return outputs;
 }
 
 }  // namespace espalier
