@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "data/table_schema.hpp"
@@ -376,56 +375,6 @@ TEST(Table, GrowthAndPruningChangeTheShapeAndTheModelFilePredicts) {
   broken([](SafetensorsFile& f) { f.metadata["table"] = "[]"; });
   broken([](SafetensorsFile& f) { f.tensors.erase("dag.weight"); });
   broken([](SafetensorsFile& f) { f.metadata["format"] = "espalier model 9"; });
-}
-
-// A file of format 1 with decayed digits: input 0 -> hidden 3 -> output 700, and what was there before.
-TEST(Table, OldModelFilesAreRead) {
-  constexpr float kUnit = 0.37f;
-  SafetensorsFile old;
-  std::vector<float> weight(6), bias(701), edges(6 * 4), nodes(701 * 2);
-  const auto node = [&](std::size_t id, NodeKind kind, Activation f, float b) {
-    nodes[2 * id] = kUnit * (static_cast<float>(kind) + 1);
-    nodes[2 * id + 1] = kUnit * static_cast<float>(f);
-    bias[id] = b;
-  };
-  const auto edge = [&](std::size_t id, std::uint32_t from, std::uint32_t to, float w) {
-    const std::uint32_t digits[] = {from / 256 + 1, from % 256, to / 256, to % 256};
-    for (std::size_t i = 0; i < 4; ++i) edges[4 * id + i] = kUnit * static_cast<float>(digits[i]);
-    weight[id] = w;
-  };
-  node(0, NodeKind::kInput, Activation::kLinear, 0);
-  node(3, NodeKind::kHidden, Activation::kRelu, 0.5f);
-  node(700, NodeKind::kOutput, Activation::kLinear, -1);
-  edge(1, 0, 3, 2);
-  edge(5, 3, 700, 3);
-  weight[2] = 7;  // of an edge that is gone
-  const auto add = [&](const char* name, std::vector<std::size_t> shape, const std::vector<float>& values) {
-    old.add(name, std::move(shape), std::span<const float>(values));
-  };
-  add("weight", {6}, weight);
-  add("bias", {701}, bias);
-  add("edges", {6, 4}, edges);
-  add("nodes", {701, 2}, nodes);
-  add("unit", {1}, {kUnit});
-  TableSchema schema;
-  schema.inputs.resize(1);
-  schema.inputs[0].name = "x";
-  schema.target.name = "y";
-  old.metadata = {{"format", "espalier model 1"},
-                  {"config", R"({"task": "table", "fan-in-scaling": true})"},
-                  {"table", schema_text(schema)}};
-  LoadedModel loaded = load_model(old, "old");
-  DagNN& network = dynamic_cast<TableModel&>(*loaded.model).network();
-  EXPECT_TRUE(network.options().fan_in_scaling);
-  EXPECT_EQ(network.topology().edges().size(), 2u);
-  EXPECT_EQ(network.forward({1.0f, -1.0f}, 2)[0], 3 * (2 + 0.5f) - 1);
-  EXPECT_EQ(network.forward({1.0f, -1.0f}, 2)[1], -1.0f);
-  SafetensorsFile wrong = old;
-  wrong.tensors.erase("unit");
-  EXPECT_THROW(load_model(wrong, "old"), Error);
-  add("zero", {1}, {0});
-  wrong.tensors["unit"] = old.tensors["zero"];
-  EXPECT_THROW(load_model(wrong, "old"), Error);
 }
 
 TEST(Table, MistakesAreNamed) {
