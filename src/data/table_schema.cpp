@@ -19,13 +19,14 @@
 
 namespace espalier {
 
+namespace {
+
+// Empty, ?, NA, NaN, null (any case).
 bool is_missing(const std::string& cell) {
   std::string lower;
   for (const char c : cell) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return lower.empty() || lower == "?" || lower == "na" || lower == "nan" || lower == "null";
 }
-
-namespace {
 
 constexpr std::size_t kMaxWords = 1000;  // of one column
 constexpr std::size_t kMaxNumbers = 10;  // that are classes unless told otherwise

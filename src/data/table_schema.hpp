@@ -8,8 +8,6 @@
 
 namespace espalier {
 
-bool is_missing(const std::string& cell);  // empty, ?, NA, NaN, null (any case)
-
 // How one column becomes numbers: (x - mean) / deviation, or one number per word.
 struct TableColumn {
   std::string name;
