@@ -3,16 +3,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/files.hpp"
 #include "commands.hpp"
-#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
+#include "graph/graph_files.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 
@@ -22,8 +21,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EditDistanceReport, distance, lower, upper, e
 
 namespace espalier::app {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct GedFlags {
   std::string first, second, pairs, costs, attributes, out;
@@ -94,54 +91,23 @@ void one_pair(const GedFlags& f, const EditDistanceOptions& options) {
 
 // --- Many pairs.
 
-using Names = std::vector<std::pair<std::string, std::string>>;
-
-// The graph files of a folder in the order of their names; a file stands for itself.
-std::vector<std::string> graphs_of(const std::string& path) {
-  if (!is_folder(path)) return {path};
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    const fs::directory_entry& entry = *it;
-    const std::string ending = entry.path().extension().string();
-    std::error_code ignored;
-    if (entry.is_regular_file(ignored) && (ending == ".json" || ending == ".gxl" || ending == ".xml"))
-      files.push_back(entry.path().string());
-  }
-  if (error) fail_errno("read folder", path, error.value());
-  std::sort(files.begin(), files.end());
-  if (files.empty()) fail("ged", fmt::format("{} without a graph", path), "a folder of .json, .gxl or .xml files");
-  return files;
-}
-
-Names pairs_of(const GedFlags& f) {
-  Names names;
-  if (!f.pairs.empty()) {
-    const CsvTable table = parse_csv(read_text(f.pairs), f.pairs);
-    for (const char* name : {"first", "second"})
-      if (std::ranges::find(table.header, name) == table.header.end())
-        fail("ged", fmt::format("no column \"{}\" in {}", name, f.pairs), "the columns first and second",
-             fmt::format("the file has {}", fmt::join(table.header, ", ")));
-    const std::size_t first = table.column("first"), second = table.column("second");
-    const fs::path folder = fs::path(f.pairs).parent_path();
-    for (const auto& row : table.rows)
-      names.emplace_back((folder / row[first]).string(), (folder / row[second]).string());
-    return names;
-  }
-  const std::vector<std::string> a = graphs_of(f.first);
+FilePairs pairs_of(const GedFlags& f) {
+  if (!f.pairs.empty()) return listed_pairs(f.pairs);
+  FilePairs pairs;
+  const std::vector<std::string> a = graph_files(f.first);
   if (f.second.empty()) {
     for (std::size_t i = 0; i < a.size(); ++i)
-      for (std::size_t j = i + 1; j < a.size(); ++j) names.emplace_back(a[i], a[j]);
-    return names;
+      for (std::size_t j = i + 1; j < a.size(); ++j) pairs.emplace_back(a[i], a[j]);
+    return pairs;
   }
   for (const std::string& x : a)
-    for (const std::string& y : graphs_of(f.second)) names.emplace_back(x, y);
-  return names;
+    for (const std::string& y : graph_files(f.second)) pairs.emplace_back(x, y);
+  return pairs;
 }
 
 void many_pairs(const GedFlags& f, const EditDistanceOptions& options) {
   check_output("-o", f.out, {f.pairs});
-  const Names names = pairs_of(f);
+  const FilePairs names = pairs_of(f);
   GxlAttributes attributes = wanted_attributes(f);
   std::map<std::string, LabelledGraph> graphs;  // every file is read once
   for (const auto& [first, second] : names)

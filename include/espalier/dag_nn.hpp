@@ -31,6 +31,7 @@
 #include "espalier/model.hpp"
 #include "espalier/optimizer.hpp"
 #include "espalier/parameters.hpp"
+#include "espalier/table.hpp"
 #include "espalier/thread_pool.hpp"
 
 namespace espalier {
@@ -309,25 +310,7 @@ class DagNN {
 
 // ---- On the rows of tables
 
-struct CsvTable {
-  std::vector<std::string> header;
-  std::vector<std::vector<std::string>> rows;         // all as long as the header
-  std::vector<std::size_t> lines;                     // where each row began, from 1
-  std::size_t column(const std::string& name) const;  // an Error that lists the names
-};
-// Commas (semicolons or tabs where the first line has these and no comma), "quoted" cells with "" for a quote, \n or
-// \r\n. Errors name the line.
-CsvTable parse_csv(std::string_view text, const std::string& what);
-
-// A word that no training row had in that column.
-struct UnknownWord {
-  std::string column, word;
-  std::string nearest;            // of the words that are known; empty when none is near
-  std::vector<std::size_t> rows;  // that have it, from 0
-};
-enum class UnknownWords { kRefuse, kAllow };
-
-struct TableSchema;  // how columns become numbers, in src/models/dag/table_data.hpp
+struct TableSchema;  // how columns become numbers, in src/data/table_schema.hpp
 
 class TableModel : public Model {
  public:

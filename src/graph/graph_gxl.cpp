@@ -1,4 +1,4 @@
-// LabelledGraph from GXL, and from files of either kind.
+// LabelledGraph from GXL.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,6 @@
 #include <map>
 #include <pugixml.hpp>
 
-#include "base/files.hpp"
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
 
@@ -67,13 +66,6 @@ LabelledGraph graph_from_gxl(std::string_view text, const std::string& what, Gxl
   }
   graph.check();
   return graph;
-}
-
-LabelledGraph read_graph(const std::string& path, GxlAttributes* attributes) {
-  const std::string text = read_text(path);
-  if (path.ends_with(".json")) return graph_from_json(text, path);
-  if (path.ends_with(".gxl") || path.ends_with(".xml")) return graph_from_gxl(text, path, attributes);
-  fail("read graph", fmt::format("\"{}\"", path), "a file that ends in .json, .gxl or .xml");
 }
 
 }  // namespace espalier

@@ -8,7 +8,7 @@
 namespace espalier {
 namespace {
 
-std::string stored(const std::string& name) { return test::source_dir() + "/tests/data/models/" + name; }
+std::string stored(const std::string& name) { return test::source_dir() + "/tests/files/models/" + name; }
 
 TEST(StoredModels, RunAndAreJudgedAsTheyWere) {
   const std::tuple<const char*, const char*, int> boards[] = {{"board", "b5e0fcbb8f4d93f766a950662914e61c", 32},

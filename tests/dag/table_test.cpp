@@ -3,13 +3,12 @@
 
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "data/table_schema.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
-#include "models/dag/table_data.hpp"
 #include "models/dag/table_objective.hpp"
 #include "places.hpp"
 #include "runs/checkpoint.hpp"
@@ -158,20 +157,6 @@ TEST(Table, CopiesOfTrainingRowsJudgeNothing) {
   for (const auto& [name, value] : objective.report(*trainer.best_model(), calling_thread()))
     if (name == "note.known_rows") told = has(std::get<std::string>(value), "80 of the rows");
   EXPECT_TRUE(told);
-}
-
-TEST(Table, EnoughRowsAreMoreThanLuckExplains) {
-  std::vector<float> even, rare(100, 0.0f), one(5, 2.0f);
-  for (int i = 0; i < 100; ++i) even.push_back(static_cast<float>(i % 2));
-  rare[0] = 1;
-  EXPECT_FALSE(enough_rows(true, even, 13));
-  EXPECT_TRUE(enough_rows(true, even, 14));  // 2^-14 < 1e-4
-  EXPECT_FALSE(enough_rows(true, rare, 900));
-  EXPECT_TRUE(enough_rows(true, rare, 1000));
-  EXPECT_FALSE(enough_rows(true, one, 1'000'000));
-  EXPECT_FALSE(enough_rows(true, {}, 0));
-  EXPECT_FALSE(enough_rows(false, even, 9));
-  EXPECT_TRUE(enough_rows(false, even, 10));
 }
 
 TEST(Table, RegressionBeatsTheLinearModelOnACurve) {

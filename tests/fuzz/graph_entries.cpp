@@ -1,10 +1,10 @@
 // Readers of graphs, tables and expressions.
 #include <string>
 
+#include "data/table_schema.hpp"
 #include "espalier/graph.hpp"
 #include "fuzz/entries.hpp"
 #include "fuzz/read_or_refuse.hpp"
-#include "models/dag/table_data.hpp"
 #include "models/message/simplify_data.hpp"
 
 namespace espalier::fuzz {

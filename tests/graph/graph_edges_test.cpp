@@ -8,6 +8,7 @@
 #include "espalier/graph.hpp"
 #include "espalier/random.hpp"
 #include "graph/edit_problem.hpp"
+#include "graph/graph_files.hpp"
 #include "temp_folder.hpp"
 
 namespace espalier {
@@ -34,6 +35,18 @@ TEST(GraphEdges, AFileIsReadByItsEnding) {
   EXPECT_THROW(read_graph(std::string(5000, 'a') + ".json"), Error);
   write_atomically(folder / "graph.json", std::string_view(R"({"nodes": ["a"], "edges": []})"));
   EXPECT_EQ(read_graph(folder / "graph.json").labels.size(), 1u);
+}
+
+TEST(GraphEdges, FilesAreThoseOfAFolderOrThoseListed) {
+  const TempFolder folder;
+  for (const char* name : {"b.gxl", "a.json", "notes.txt"}) write_atomically(folder / name, std::string_view("-"));
+  EXPECT_EQ(graph_files(folder.path()), (std::vector<std::string>{folder / "a.json", folder / "b.gxl"}));
+  EXPECT_EQ(graph_files("no/such.json"), std::vector<std::string>{"no/such.json"});
+  write_atomically(folder / "pairs.csv", std::string_view("second,first\nb.gxl,a.json\n/c.json,a.json\n"));
+  EXPECT_EQ(listed_pairs(folder / "pairs.csv"),
+            (FilePairs{{folder / "a.json", folder / "b.gxl"}, {folder / "a.json", "/c.json"}}));
+  write_atomically(folder / "pairs.csv", std::string_view("first,other\na,b\n"));
+  EXPECT_THROW(listed_pairs(folder / "pairs.csv"), Error);
 }
 
 TEST(GraphEdges, PairsNeedNoOptions) {

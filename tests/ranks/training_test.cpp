@@ -57,7 +57,7 @@ TEST(RanksDeterminism, AnyRuleGivesOneHash) {
   expect_one_hash(Arguments{"rule", "--rule", "B36/S23"} + kFive + Arguments{"--batch", "20"});
 }
 TEST(RanksDeterminism, PairsOfBoardsGiveOneHash) {
-  expect_one_hash(Arguments{"boards", "--data", test::source_dir() + "/tests/data/pairs.npz"} + kFive);
+  expect_one_hash(Arguments{"boards", "--data", test::source_dir() + "/tests/files/pairs.npz"} + kFive);
 }
 TEST(RanksDeterminism, APictureThatHealsGivesOneHash) {
   expect_one_hash(Arguments{"pattern", "--by", "training", "--target",

@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using ModelRun = Run;  // every googletest has a member Run
 
-std::string stored(const std::string& name) { return test::source_dir() + "/tests/data/models/" + name; }
+std::string stored(const std::string& name) { return test::source_dir() + "/tests/files/models/" + name; }
 
 template <class Wanted>
 std::unique_ptr<Wanted> loaded(const std::string& name) {

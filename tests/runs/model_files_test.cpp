@@ -7,12 +7,12 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "data/table_schema.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/lattice_model.hpp"
 #include "espalier/message_passing.hpp"
 #include "espalier/model.hpp"
-#include "models/dag/table_data.hpp"
 #include "models/lattice/lattice_goal.hpp"
 #include "models/message/rewrite.hpp"
 #include "places.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string stored(const std::string& name) { return test::source_dir() + "/tests/data/models/" + name; }
+std::string stored(const std::string& name) { return test::source_dir() + "/tests/files/models/" + name; }
 
 const LatticeModel& lattice(const LoadedModel& loaded) { return dynamic_cast<const LatticeModel&>(*loaded.model); }
 

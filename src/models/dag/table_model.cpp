@@ -1,44 +1,14 @@
 // TableModel: what it says of rows, and its file.
-
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "base/json.hpp"
 #include "base/text.hpp"
+#include "data/rows.hpp"
+#include "data/table_schema.hpp"
+#include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
-#include "models/dag/table_objective.hpp"
+#include "train/losses.hpp"
 
 namespace espalier {
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TableColumn, name, numeric, mean, deviation, words, usual)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TableSchema, inputs, target, impute)
-
-namespace {
-
-using Json = nlohmann::json;
-
-}  // namespace
-
-std::string schema_text(const TableSchema& schema) { return Json(schema).dump(); }
-
-TableSchema schema_from(const std::string& text, const std::string& name) {
-  const Json json = parse_json(text, fmt::format("the columns of {}", name));
-  TableSchema schema;
-  try {
-    json.get_to(schema);
-  } catch (const Json::exception&) {
-    fail("table model", fmt::format("columns in {} with missing or wrong entries", name), "what this library writes");
-  }
-  const auto check = [](const TableColumn& c) {
-    if (c.width() == 0 || !(c.deviation > 0))
-      fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
-  };
-  std::ranges::for_each(schema.inputs, check);
-  check(schema.target);
-  return schema;
-}
 
 TableModel::TableModel(TableSchema schema, DagNN network)
     : schema_(std::make_shared<const TableSchema>(std::move(schema))), network_(std::move(network)) {
@@ -103,21 +73,15 @@ std::vector<double> TableModel::predict(const CsvTable& table, const ThreadPool&
     return values;
   }
   const std::size_t width = schema_->num_outputs();
-  for (auto row = values.begin(); row != values.end(); row += static_cast<std::ptrdiff_t>(width)) {
-    const std::span<double> of_row(row, width);
-    const double largest = *std::ranges::max_element(of_row);
-    double sum = 0;
-    for (double& value : of_row) sum += value = std::exp(value - largest);
-    for (double& value : of_row) value /= sum;
-  }
+  for (std::size_t at = 0; at < values.size(); at += width) softmax(std::span(values).subspan(at, width));
   return values;
 }
 
 Evaluation TableModel::evaluate(const CsvTable& table, const ThreadPool& pool, UnknownWords unknown) const {
   if (table.rows.empty()) fail("evaluate", "a table without rows", "one row or more");
   DagNN network = network_;
-  return judge_table(schema_->classifies(), network.forward(inputs_of(table, unknown), table.rows.size(), pool),
-                     schema_->targets_of(table, all_rows(table.rows.size())));
+  return judge_outputs(schema_->classifies(), network.forward(inputs_of(table, unknown), table.rows.size(), pool),
+                       schema_->targets_of(table, all_rows(table.rows.size())));
 }
 
 }  // namespace espalier

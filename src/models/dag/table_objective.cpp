@@ -6,18 +6,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 #include <sstream>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "data/baselines.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/error.hpp"
 #include "espalier/random.hpp"
 #include "espalier/safetensors.hpp"
 #include "models/dag/dag_reference.hpp"
+#include "train/losses.hpp"
 
 namespace espalier {
 namespace {
@@ -116,6 +117,7 @@ TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed, 
     : options_(checked(options)),
       seed_(seed),
       split_(split_rows(table.rows.size(), options.test_fraction, options.validation_fraction, seed)),
+      order_(split_.train.size(), options.batch_size, seed),
       schema_(TableSchema::fit(table, split_.train, options.target, options.kind, options.impute, options.words)),
       network_(make_network(options, schema_, seed)),
       max_edges_(network_.topology().next_edge() + 2 * options.grow),
@@ -137,8 +139,6 @@ TableObjective::TableObjective(const TableOptions& options, std::uint64_t seed, 
     rows->at_start.assign(outputs.begin(), outputs.end());
   }
   take_weights();
-  order_.resize(split_.train.size());
-  options_.batch_size = std::min(options_.batch_size, order_.size());
 }
 
 void TableObjective::forget_known_test_rows() {
@@ -265,16 +265,9 @@ std::unique_ptr<Model> TableObjective::snapshot(std::span<const float> weights, 
 
 double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
   PhaseClock book;
-  const std::size_t size = options_.batch_size, inputs = schema_.num_inputs();
-  const std::uint64_t per_epoch = order_.size() / size, epoch = batch / per_epoch;
-  if (epoch != shuffled_epoch_) {
-    std::iota(order_.begin(), order_.end(), 0u);
-    Random(seed_, Purpose::kBatch, static_cast<std::uint32_t>(epoch)).shuffle(std::span(order_));
-    shuffled_epoch_ = epoch;
-  }
+  const std::size_t inputs = schema_.num_inputs();
   std::vector<float> x, y, gradient;
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::size_t row = order_[batch % per_epoch * size + i];
+  for (const std::size_t row : order_.batch(batch)) {
     x.insert(x.end(), train_.x.begin() + static_cast<std::ptrdiff_t>(row * inputs),
              train_.x.begin() + static_cast<std::ptrdiff_t>((row + 1) * inputs));
     y.push_back(train_.y[row]);
@@ -282,8 +275,8 @@ double TableObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, P
   book(phases.data);
   if (options_.reference) return accumulate_reference(x, y, phases);
   DagNN& network = this->network();
-  const DagOutputs outputs = network.forward(x, size, pool);
-  const double loss = table_loss(schema_.classifies(), outputs, y, &gradient);
+  const DagOutputs outputs = network.forward(x, y.size(), pool);
+  const double loss = mean_loss(schema_.classifies(), outputs, y, &gradient);
   book(phases.forward);
   network.zero_grad(pool);
   const double summed_before = network.reduction_seconds();
@@ -307,7 +300,7 @@ double TableObjective::accumulate_reference(std::span<const float> x, std::span<
     plain.forward(&x[r * inputs], z[r], a[r]);
     for (const std::size_t o : plain.outputs) out.push_back(a[r][o]);
   }
-  const double loss = table_loss(schema_.classifies(), out, y, &gradient);
+  const double loss = mean_loss(schema_.classifies(), out, y, &gradient);
   book(phases.forward);
   for (std::size_t r = 0; r < y.size(); ++r) plain.backward(z[r], a[r], &gradient[r * outputs], g, db, dw);
   network.zero_grad();
@@ -343,7 +336,7 @@ bool clearly_better(std::span<const float> outputs, std::span<const float> other
 Evaluation TableObjective::evaluate(const ThreadPool& pool) {
   DagNN& network = this->network();
   const auto outputs = network.forward(validation_.x, validation_.y.size(), pool);
-  Evaluation e = judge_table(schema_.classifies(), outputs, validation_.y);
+  Evaluation e = judge_outputs(schema_.classifies(), outputs, validation_.y);
   e.extra = {{"edges", static_cast<double>(network.topology().edges().size())}};
   if (!schema_.classifies()) {
     // A network that is better than the linear model it began as by chance alone would do worse on other rows. Until it
@@ -351,7 +344,7 @@ Evaluation TableObjective::evaluate(const ThreadPool& pool) {
     e.extra.emplace_back("network_r2", e.score);
     if (begins_linear() && !clearly_better(outputs, validation_.at_start, validation_.y)) {
       const auto extra = std::move(e.extra);
-      e = judge_table(false, validation_.at_start, validation_.y);
+      e = judge_outputs(false, validation_.at_start, validation_.y);
       e.extra = extra;
     }
     return e;
@@ -414,7 +407,7 @@ Verdict TableObjective::judge(const Model& best, const ThreadPool& pool) const {
   if (rows == 0) return {};
   DagNN network = model->network();
   const bool classifies = schema_.classifies();
-  const Evaluation e = judge_table(classifies, network.forward(test_.x, rows, pool), test_.y);
+  const Evaluation e = judge_outputs(classifies, network.forward(test_.x, rows, pool), test_.y);
   Verdict verdict{.score = e.score,
                   .loss = e.loss,
                   .data = fmt::format("{} that neither fitting nor choosing has seen", counted(rows, "row"))};
@@ -424,6 +417,25 @@ Verdict TableObjective::judge(const Model& best, const ThreadPool& pool) const {
   verdict.solved = e.passed && enough_rows(classifies, train_.y, rows);
   if (e.passed && !verdict.solved) verdict.text += ", but so few can be right by luck";
   return verdict;
+}
+
+std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
+                                      std::span<const float> x, std::span<const float> y, std::span<const float> x_test,
+                                      const ThreadPool& pool) {
+  if (!classifies) return linear_outputs(least_squares(inputs, x, y), x_test);
+  // Softmax regression is a network of two layers; the problem is convex, so the whole set at once and a falling rate.
+  DagNN model = DagNN::layered({inputs, outputs});
+  Optimizer optimizer({}, model.num_parameters());
+  constexpr int kSteps = 600;
+  std::vector<float> gradient;
+  for (int step = 0; step < kSteps; ++step) {
+    model.zero_grad(pool);
+    mean_loss(true, model.forward(x, y.size(), pool), y, &gradient);
+    model.backward_accumulate(gradient, pool);
+    optimizer.step(model.parameters(), 0.1f * (1.0f - static_cast<float>(step) / kSteps), pool);
+  }
+  const auto result = model.forward(x_test, x_test.size() / inputs, pool);
+  return {result.begin(), result.end()};
 }
 
 Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {
@@ -453,7 +465,7 @@ Facts TableObjective::report(const Model& best, const ThreadPool& pool) const {
                                         : linear_predictions(classifies, schema_.num_inputs(), schema_.num_outputs(),
                                                              train_.x, train_.y, test_.x, pool);
   facts.insert(facts.end(), {{classifies ? "test_accuracy" : "test_r2", judge(best, pool).score},
-                             {classifies ? "linear_accuracy" : "linear_r2", table_score(classifies, linear, test_.y)}});
+                             {classifies ? "linear_accuracy" : "linear_r2", score_of(classifies, linear, test_.y)}});
   return facts;
 }
 

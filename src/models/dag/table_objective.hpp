@@ -1,9 +1,10 @@
 // `table` for the trainer: a DagNN on the rows of a CSV file, which may grow and be pruned while it trains.
 #pragma once
 
+#include "data/rows.hpp"
+#include "data/table_schema.hpp"
 #include "espalier/dag_nn.hpp"
 #include "espalier/trainer.hpp"
-#include "models/dag/table_data.hpp"
 
 namespace espalier {
 
@@ -22,21 +23,6 @@ struct TableOptions {
 };
 Fields fields_of(TableOptions& options);
 
-// Loss (mean) and, when wanted, its gradient for outputs [B][outputs]: cross-entropy over classes, or half the
-// squared error of the standardised target.
-double table_loss(bool classifies, std::span<const float> outputs, std::span<const float> targets,
-                  std::vector<float>* gradient);
-// Fraction of classes right, or R squared.
-double table_score(bool classifies, std::span<const float> outputs, std::span<const float> targets);
-
-Evaluation judge_table(bool classifies, std::span<const float> outputs, std::span<const float> targets);
-
-// Whether so many rows, all right, say more than that somebody was lucky: guesses by what the rows of `fit` have would
-// be right on all of them less than once in ten thousand times. Numbers need ten rows.
-bool enough_rows(bool classifies, std::span<const float> fit, std::size_t rows);
-
-// Weights and, last, the bias of the linear model with the least squared error.
-std::vector<double> least_squares(std::size_t inputs, std::span<const float> x, std::span<const float> y);
 // A linear model trained on the same rows: softmax regression, or least squares by normal equations.
 std::vector<float> linear_predictions(bool classifies, std::size_t inputs, std::size_t outputs,
                                       std::span<const float> x, std::span<const float> y, std::span<const float> x_test,
@@ -89,6 +75,7 @@ class TableObjective : public Objective {
   TableOptions options_;
   std::uint64_t seed_;
   TableSplit split_;
+  EpochOrder order_;  // of the rows to train on
   TableSchema schema_;
   Rows train_, validation_, test_;
   std::size_t known_test_rows_ = 0;  // with inputs of another part, and left out
@@ -99,8 +86,6 @@ class TableObjective : public Objective {
   // Place in the network's parameters and place in parameters_, for every weight and bias there is.
   std::vector<std::pair<std::size_t, std::size_t>> places_;
   std::uint64_t grown_ = 0, pruned_ = 0;  // events so far
-  std::vector<std::uint32_t> order_;
-  std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
 };
 
 }  // namespace espalier

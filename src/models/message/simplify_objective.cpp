@@ -14,7 +14,6 @@
 #include "espalier/error.hpp"
 #include "espalier/graph.hpp"
 #include "espalier/message_passing.hpp"
-#include "espalier/random.hpp"
 #include "models/message/transform_reference.hpp"
 
 namespace espalier {
@@ -69,44 +68,36 @@ Fields fields_of(SimplifyTaskOptions& o) {
 
 SimplifyObjective::SimplifyObjective(const SimplifyTaskOptions& options, std::uint64_t seed)
     : options_(checked(options)),
-      seed_(seed),
       data_(make_simplify_data(options.data, seed)),
       net_(make_rewrite_net(data_.words, options.net, seed)),
-      batch_size_(std::min(options.batch_size, data_.train.size())),
+      examples_(make_examples()),
+      order_(examples_.size(), std::min(options.batch_size, data_.train.size()), seed),
       slots_(kSlots, net_.parameters().num_parameters()),
       states_([] { return std::make_unique<TransformState>(); }) {
+  for (const Expression& e : data_.validation) validation_normal_.push_back(normal_form(e, data_.words));
+}
+
+std::vector<SimplifyObjective::Example> SimplifyObjective::make_examples() const {
   // A model that rewrites to the fixed point meets its own results, so it learns from every pass of every
   // training expression; but never from an expression that is an item of another set.
   std::unordered_set<std::string> held_out;
   for (const auto* part : {&data_.validation, &data_.test, &data_.deep})
     for (const Expression& e : *part) held_out.insert(to_text(e));
+  std::vector<Example> examples;
   for (const Expression& e : data_.train) {
     Expression current = e;
     while (true) {
       const std::vector<std::uint32_t> edits = simplify_edits(current, data_.words);
-      if (!held_out.contains(to_text(current))) examples_.push_back({number_expression(current, net_), edits});
+      if (!held_out.contains(to_text(current))) examples.push_back({number_expression(current, net_), edits});
       if (std::ranges::all_of(edits, [](std::uint32_t edit) { return edit == kKeep; })) break;
       current = simplify_pass(current, data_.words);
       if (options_.data.share) current = share_subexpressions(current);
     }
   }
-  order_.resize(examples_.size());
-  for (const Expression& e : data_.validation) validation_normal_.push_back(normal_form(e, data_.words));
+  return examples;
 }
 
-// Every epoch over the data is a new shuffle; batch numbers run on across epochs.
-std::vector<std::size_t> SimplifyObjective::batch_members(std::uint64_t batch) {
-  const std::uint64_t per_epoch = examples_.size() / batch_size_, epoch = batch / per_epoch;
-  if (epoch != shuffled_epoch_) {
-    std::iota(order_.begin(), order_.end(), 0u);
-    Random(seed_, Purpose::kBatch, static_cast<std::uint32_t>(epoch)).shuffle(std::span(order_));
-    shuffled_epoch_ = epoch;
-  }
-  const auto first = order_.begin() + static_cast<std::ptrdiff_t>(batch % per_epoch * batch_size_);
-  return {first, first + static_cast<std::ptrdiff_t>(batch_size_)};
-}
-
-SimplifyObjective::Batch SimplifyObjective::batch_of(std::span<const std::size_t> members) const {
+SimplifyObjective::Batch SimplifyObjective::batch_of(std::span<const std::uint32_t> members) const {
   std::vector<const NumberedGraph*> inputs;
   std::vector<std::uint32_t> edits;
   for (const std::size_t i : members) {
@@ -118,7 +109,7 @@ SimplifyObjective::Batch SimplifyObjective::batch_of(std::span<const std::size_t
 
 double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool, PhaseSeconds& phases) {
   PhaseClock book;
-  const std::vector<std::size_t> members = batch_members(batch);
+  const std::span<const std::uint32_t> members = order_.batch(batch);
   if (options_.reference) {
     book(phases.data);
     return accumulate_reference(members, phases);
@@ -147,7 +138,7 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
   pool.for_chunks(last - first, 1, kNodeNs * static_cast<double>(nodes) / static_cast<double>(chunks), [&](Chunk c) {
     const std::size_t chunk = first + c.index;
     PhaseClock book_chunk;
-    const Batch b = batch_of(std::span(members).subspan(starts[chunk], starts[chunk + 1] - starts[chunk]));
+    const Batch b = batch_of(members.subspan(starts[chunk], starts[chunk + 1] - starts[chunk]));
     const auto state = states_.borrow();
     book_chunk(times[chunk].data);
     losses[chunk] = net_.loss_and_gradients(b.graphs, b.edits, scale, *state, slots_.slot(chunk));
@@ -177,7 +168,7 @@ double SimplifyObjective::accumulate(std::uint64_t batch, const ThreadPool& pool
   return std::accumulate(losses.begin(), losses.begin() + static_cast<std::ptrdiff_t>(chunks), 0.0);
 }
 
-double SimplifyObjective::accumulate_reference(std::span<const std::size_t> members, PhaseSeconds& phases) {
+double SimplifyObjective::accumulate_reference(std::span<const std::uint32_t> members, PhaseSeconds& phases) {
   PhaseClock book;
   const Batch b = batch_of(members);
   std::vector<float> gradients(parameters().num_parameters());

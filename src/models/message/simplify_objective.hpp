@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/scratch.hpp"
+#include "data/rows.hpp"
 #include "espalier/parameters.hpp"
 #include "espalier/trainer.hpp"
 #include "models/message/simplify_data.hpp"
@@ -42,21 +43,18 @@ class SimplifyObjective : public Objective {
     TransformBatch graphs;
     std::vector<std::uint32_t> edits;  // the right ones
   };
-  std::vector<std::size_t> batch_members(std::uint64_t batch);
-  Batch batch_of(std::span<const std::size_t> members) const;
-  double accumulate_reference(std::span<const std::size_t> members, PhaseSeconds& phases);
+  std::vector<Example> make_examples() const;
+  Batch batch_of(std::span<const std::uint32_t> members) const;
+  double accumulate_reference(std::span<const std::uint32_t> members, PhaseSeconds& phases);
 
   SimplifyTaskOptions options_;
-  std::uint64_t seed_;
   SimplifyData data_;
   GraphTransformNet net_;
-  std::size_t batch_size_;
   std::vector<Example> examples_;              // of data_.train
+  EpochOrder order_;                           // of the examples
   std::vector<Expression> validation_normal_;  // what the engine says
   GradientSlots slots_;
   ScratchPool<TransformState> states_;  // one per worker, so that it stays in the cache of its core
-  std::uint64_t shuffled_epoch_ = ~std::uint64_t{0};
-  std::vector<std::uint32_t> order_;
 };
 
 }  // namespace espalier

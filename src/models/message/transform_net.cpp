@@ -15,6 +15,7 @@
 #include "espalier/optimizer.hpp"
 #include "espalier/random.hpp"
 #include "models/message/message_kernels.hpp"
+#include "train/losses.hpp"
 
 namespace espalier {
 namespace {
@@ -315,18 +316,7 @@ double GraphTransformNet::softmax(std::span<const std::uint32_t> edits, double s
   for (std::size_t v = 0; v < edits.size(); ++v) {
     float* row = &s.logits[v * n];
     if (edits[v] >= n) fail("transform loss", fmt::format("edit {}", edits[v]), fmt::format("0 to {}", n - 1));
-    const float most = *std::max_element(row, row + n), right = row[edits[v]];
-    float sum = 0;
-    for (std::size_t e = 0; e < n; ++e) {
-      const float x = std::exp(row[e] - most);
-      if (gradients) row[e] = x;
-      sum += x;
-    }
-    loss += std::log(static_cast<double>(sum)) + static_cast<double>(most) - static_cast<double>(right);
-    if (!gradients) continue;
-    const float factor = static_cast<float>(scale) / sum;
-    for (std::size_t e = 0; e < n; ++e) row[e] *= factor;
-    row[edits[v]] -= static_cast<float>(scale);
+    loss += cross_entropy_in_floats({row, n}, edits[v], static_cast<float>(scale), gradients ? row : nullptr);
   }
   return loss * scale;
 }

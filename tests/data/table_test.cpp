@@ -1,14 +1,11 @@
-// The rows of the table task: CSV, columns and their kinds, the split; and what is refused or told of them.
-#include "models/dag/table_data.hpp"
-
+// Tables: CSV, columns and their kinds; and what is refused or told of them.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
 
-#include "espalier/dag_nn.hpp"
+#include "data/rows.hpp"
+#include "data/table_schema.hpp"
 #include "espalier/error.hpp"
-#include "models/dag/table_objective.hpp"
 
 namespace espalier {
 namespace {
@@ -160,17 +157,6 @@ TEST(TableData, UnknownWordsAreFoundWithTheirRows) {
   expect(3, "colour", "green", "", {0, 4});
   expect(4, "shape", "Round", "round", {5});
   EXPECT_TRUE(s.unknown_words(t).empty());
-}
-
-TEST(TableData, TheSplitIsDisjointAndWhole) {
-  const TableSplit s = split_rows(100, 0.25, 0.2, 3);
-  std::set<std::size_t> all;
-  for (const auto* part : {&s.train, &s.validation, &s.test}) all.insert(part->begin(), part->end());
-  EXPECT_EQ(all.size(), 100u);
-  EXPECT_EQ(s.test.size(), 25u);
-  EXPECT_EQ(s.validation.size(), 15u);
-  EXPECT_NE(split_rows(100, 0.25, 0.2, 4).test, s.test);
-  EXPECT_THROW(split_rows(2, 0.25, 0.2, 3), Error);
 }
 
 }  // namespace

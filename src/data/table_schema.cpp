@@ -1,144 +1,32 @@
-// CSV, and columns as numbers.
-#include "models/dag/table_data.hpp"
+// Columns as numbers.
+#include "data/table_schema.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 
+#include "base/json.hpp"
 #include "base/text.hpp"
+#include "data/rows.hpp"
 #include "espalier/error.hpp"
 #include "espalier/fields.hpp"
-#include "espalier/random.hpp"
 
 namespace espalier {
 
-std::size_t CsvTable::column(const std::string& name) const {
-  const auto found = std::find(header.begin(), header.end(), name);
-  if (found == header.end())
-    fail("csv", fmt::format("no column \"{}\"", name), "a column of that name",
-         fmt::format("the table has {}", fmt::join(header, ", ")));
-  return static_cast<std::size_t>(found - header.begin());
-}
+namespace {
 
-std::vector<std::size_t> all_rows(std::size_t count) {
-  std::vector<std::size_t> rows(count);
-  std::iota(rows.begin(), rows.end(), std::size_t{0});
-  return rows;
-}
-
+// Empty, ?, NA, NaN, null (any case).
 bool is_missing(const std::string& cell) {
   std::string lower;
   for (const char c : cell) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return lower.empty() || lower == "?" || lower == "na" || lower == "nan" || lower == "null";
 }
-
-namespace {
-
-// One record from `at`; moves `at` behind its line end and counts lines.
-std::vector<std::string> read_record(std::string_view text, char separator, std::size_t& at, std::size_t& line,
-                                     const std::string& what) {
-  std::vector<std::string> cells(1);
-  const std::size_t first_line = line;
-  bool quoted = false, closed = false;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    std::string& cell = cells.back();
-    if (quoted) {
-      if (c == '"' && at + 1 < text.size() && text[at + 1] == '"') {
-        cell += '"';
-        ++at;
-      } else if (c == '"') {
-        quoted = false;
-        closed = true;
-      } else {
-        line += c == '\n';
-        cell += c;
-      }
-    } else if (c == '"' && cell.empty() && !closed) {
-      quoted = true;
-    } else if (c == separator) {
-      cells.emplace_back();
-      closed = false;
-    } else if (c == '\n') {
-      ++at;
-      ++line;
-      break;
-    } else if (c != '\r') {
-      if (closed)
-        fail("csv", fmt::format("text after a closing quote in line {} of {}", line, what),
-             "a separator or the line's end");
-      cell += c;
-    }
-  }
-  if (quoted) fail("csv", fmt::format("a quote in line {} of {} that is never closed", first_line, what), "\"");
-  for (std::string& cell : cells) cell = std::string(trimmed(cell));
-  return cells;
-}
-
-// A comma, unless the first line has none and has semicolons or tabs instead.
-char separator_of(std::string_view text) {
-  bool quoted = false, semicolon = false, tab = false, any = false;
-  for (const char c : text) {
-    if (c == '"') quoted = !quoted;
-    if (quoted) continue;
-    if (c == ',') return ',';
-    if (c == '\n' && any) break;
-    semicolon = semicolon || c == ';';
-    tab = tab || c == '\t';
-    any = any || (c != '\n' && c != '\r');
-  }
-  return semicolon ? ';' : tab ? '\t' : ',';
-}
-
-}  // namespace
-
-CsvTable parse_csv(std::string_view text, const std::string& what) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte-order mark
-  if (text.starts_with("PK\x03\x04"))                           // .xlsx, .ods, .npz
-    fail("csv", fmt::format("{}, a zip archive", what), "text",
-         "a spreadsheet can be saved as CSV, an array by numpy.savetxt");
-  // Names and words go into configurations, model files and JSON, which are UTF-8.
-  if (const std::size_t bad = find_invalid_utf8(text); bad != std::string_view::npos)
-    fail("csv",
-         fmt::format("{} in line {} of {}", shown(text[bad]),
-                     1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n'), what),
-         "text in UTF-8", "convert it, for example with iconv -f latin1 -t utf-8");
-  CsvTable table;
-  const char separator = separator_of(text);
-  std::size_t at = 0, line = 1;
-  while (at < text.size()) {
-    const std::size_t here = line;
-    std::vector<std::string> cells = read_record(text, separator, at, line, what);
-    if (cells.size() == 1 && cells[0].empty()) continue;  // an empty line
-    if (table.header.empty()) {
-      std::set<std::string> seen;
-      for (const std::string& name : cells)
-        if (name.empty() || !seen.insert(name).second)
-          fail("csv", fmt::format("the column name \"{}\" in {}", name, what), "different names in the first line");
-      table.header = std::move(cells);
-      continue;
-    }
-    if (cells.size() != table.header.size())
-      fail("csv", fmt::format("{} in line {} of {}", counted(cells.size(), "cell"), here, what),
-           fmt::format("{} as in the first line", table.header.size()));
-    table.rows.push_back(std::move(cells));
-    table.lines.push_back(here);
-  }
-  if (table.header.empty()) fail("csv", fmt::format("nothing in {}", what), "a line of names and rows");
-  return table;
-}
-
-// --- Columns.
-
-namespace {
 
 constexpr std::size_t kMaxWords = 1000;  // of one column
 constexpr std::size_t kMaxNumbers = 10;  // that are classes unless told otherwise
@@ -387,16 +275,28 @@ std::vector<float> TableSchema::targets_of(const CsvTable& table, const std::vec
   return out;
 }
 
-TableSplit split_rows(std::size_t rows, double test_fraction, double validation_fraction, std::uint64_t seed) {
-  std::vector<std::size_t> order = all_rows(rows);
-  Random(seed, Purpose::kSplit).shuffle(std::span(order));
-  const auto test = static_cast<std::size_t>(std::lround(test_fraction * static_cast<double>(rows)));
-  const auto validation = static_cast<std::size_t>(std::lround(validation_fraction * static_cast<double>(rows - test)));
-  if (rows < 3 || test + validation >= rows || validation == 0)
-    fail("table", fmt::format("{} rows, {} of them for the test, {} for validation", rows, test, validation),
-         "rows for training and for validation too");
-  const auto at = [&](std::size_t i) { return order.begin() + static_cast<std::ptrdiff_t>(i); };
-  return {{at(test + validation), order.end()}, {at(test), at(test + validation)}, {at(0), at(test)}};
+// --- As text.
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TableColumn, name, numeric, mean, deviation, words, usual)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TableSchema, inputs, target, impute)
+
+std::string schema_text(const TableSchema& schema) { return nlohmann::json(schema).dump(); }
+
+TableSchema schema_from(const std::string& text, const std::string& name) {
+  const nlohmann::json json = parse_json(text, fmt::format("the columns of {}", name));
+  TableSchema schema;
+  try {
+    json.get_to(schema);
+  } catch (const nlohmann::json::exception&) {
+    fail("table model", fmt::format("columns in {} with missing or wrong entries", name), "what this library writes");
+  }
+  const auto check = [](const TableColumn& c) {
+    if (c.width() == 0 || !(c.deviation > 0))
+      fail("table model", fmt::format("the column \"{}\"", c.name), "a usable one");
+  };
+  std::ranges::for_each(schema.inputs, check);
+  check(schema.target);
+  return schema;
 }
 
 }  // namespace espalier

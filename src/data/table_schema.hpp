@@ -1,16 +1,12 @@
-// CSV tables as numbers: which columns are numbers and which are words, how they are scaled, and the split.
+// CSV tables as numbers: which columns are numbers and which are words, and how they are scaled.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "espalier/dag_nn.hpp"
+#include "espalier/table.hpp"
 
 namespace espalier {
-
-std::vector<std::size_t> all_rows(std::size_t count);  // 0, 1, ...
-bool is_missing(const std::string& cell);              // empty, ?, NA, NaN, null (any case)
 
 // How one column becomes numbers: (x - mean) / deviation, or one number per word.
 struct TableColumn {
@@ -46,11 +42,5 @@ struct TableSchema {
 // As the JSON text of model files.
 std::string schema_text(const TableSchema& schema);
 TableSchema schema_from(const std::string& text, const std::string& name);
-
-struct TableSplit {
-  std::vector<std::size_t> train, validation, test;
-};
-// Shuffled by the seed; the test rows depend on the seed and their fraction alone.
-TableSplit split_rows(std::size_t rows, double test_fraction, double validation_fraction, std::uint64_t seed);
 
 }  // namespace espalier
