@@ -1,7 +1,6 @@
 """Logic automata on boards of NumPy bits."""
 
 import contextlib
-import hashlib
 
 import numpy as np
 
@@ -23,7 +22,10 @@ def _boards(values, what, convert):
 
 def _one_channel(values, channels):
     """Many boards of one channel, [B, H, W], as [B, H, W, 1]; one board of all channels stays what it is."""
-    shape = np.shape(values)
+    try:
+        shape = np.shape(values)
+    except ValueError:  # rows of different lengths, which the conversion refuses in words
+        return values
     if len(shape) != 3 or channels == 1 and shape[-1] == 1:
         return values
     if shape[-1] == channels:
@@ -339,9 +341,10 @@ def _unseen(draw, rng, seen):
 def _parts(starts, targets, chooses, judges):
     """Boards to fit, to choose by and to judge by (None where there are too few); equal starts lie in one part. The boards
     alone tell which, so that a second training fits none of those that judged the first."""
-    hashes = [hashlib.blake2b(_key(start)).digest() for start in starts]
-    order = {key: place for place, key in enumerate(sorted(set(hashes)))}
-    place, count = np.array([order[key] for key in hashes]), len(order)
+    different, group = np.unique(starts.reshape(len(starts), -1), axis=0, return_inverse=True)
+    words = np.ascontiguousarray(different, np.float32).view(np.uint32).astype(np.uint64)
+    hashes = words @ np.random.default_rng(3).integers(0, 2**63, words.shape[1], np.uint64)
+    place, count = np.argsort(np.argsort(hashes))[group.reshape(-1)], len(different)
     fifth = max(1, count // 5)
     tested = (place < fifth) if judges and count >= 5 else np.zeros(len(starts), bool)
     chosen = (place >= count - fifth) if chooses and count >= 5 else np.zeros(len(starts), bool)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <sstream>
 #include <string_view>
 
@@ -89,9 +90,15 @@ Provenance parse_provenance(const std::string& text) {
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     Making m;
-    std::string rest;
-    if (!(words >> m.by >> m.count >> m.wrong_before >> m.wrong_after >> m.gates_before >> m.gates_after) ||
-        words >> rest || !way_of(m.by))
+    std::string wrong[2], rest;
+    // Losses may be infinite, which a stream writes but does not read.
+    const auto number = [](const std::string& word, double& value) {
+      char* end = nullptr;
+      value = std::strtod(word.c_str(), &end);
+      return end != word.c_str() && *end == 0;
+    };
+    if (!(words >> m.by >> m.count >> wrong[0] >> wrong[1] >> m.gates_before >> m.gates_after) || words >> rest ||
+        !number(wrong[0], m.wrong_before) || !number(wrong[1], m.wrong_after) || !way_of(m.by))
       fail("provenance", fmt::format("\"{}\"", line), "what was done, a count, wrong bits and gates before and after");
     provenance.push_back(std::move(m));
   }

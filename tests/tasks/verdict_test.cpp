@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "base/files.hpp"
@@ -410,6 +411,9 @@ TEST(Provenance, IsKeptInFilesAndReadBack) {
   const Provenance made{{"gradients", 12, 3.5, 1, 0, 40}, {"mutation", 4096, 1, 0, 40, 31}};
   EXPECT_EQ(parse_provenance(format_provenance(made)), made);
   EXPECT_THAT(parse_provenance(""), IsEmpty());
+  const Provenance diverged{{"gradients", 12, 3.5, std::numeric_limits<double>::infinity(), 0, 40}};
+  EXPECT_EQ(parse_provenance(format_provenance(diverged)), diverged);
+  EXPECT_THROW(parse_provenance("gradients 12 1 1x 0 0\n"), Error);
   EXPECT_THROW(parse_provenance("gradients 12\n"), Error);
   EXPECT_THROW(parse_provenance("magic 1 2 3 4 5\n"), Error);
   EXPECT_EQ(word_for(made), "learned");
