@@ -63,7 +63,7 @@ void add_allow_unknown(Fields& options, bool& allow, const std::string& more) {
           more);
 }
 
-std::vector<std::string> told_unknown_words(const TableModel& model, const CsvTable& table) {
+std::vector<std::string> told_unknown_words(const RowModel& model, const CsvTable& table) {
   std::vector<std::string> by_row;
   for (const UnknownWord& unknown : model.unknown_words(table)) {
     note("column \"{}\": \"{}\" was not in the training rows; {}, the first in line {}{}\n", unknown.column,

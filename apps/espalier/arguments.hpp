@@ -37,6 +37,6 @@ CsvTable read_csv(const std::string& path);
 void add_allow_unknown(Fields& options, bool& allow, const std::string& more = "");
 inline UnknownWords unknown_words(bool allow) { return allow ? UnknownWords::kAllow : UnknownWords::kRefuse; }
 // By row, the columns that have such a word, separated by blanks; empty when no row has any.
-std::vector<std::string> told_unknown_words(const TableModel& model, const CsvTable& table);
+std::vector<std::string> told_unknown_words(const RowModel& model, const CsvTable& table);
 
 }  // namespace espalier::app

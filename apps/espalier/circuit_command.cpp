@@ -6,7 +6,7 @@
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
-#include "espalier/lattice_model.hpp"
+#include "espalier/circuit_model.hpp"
 #include "output.hpp"
 #include "synth/lut_map.hpp"
 #include "train/provenance.hpp"
@@ -161,10 +161,10 @@ void print_as_json(const Options& options, const Counted& counted) {
 }
 
 // What it is before it is simplified.
-std::string words_for(const LoadedCircuit& loaded, const std::string& path) {
+std::string words_for(const LoadedCircuit& loaded) {
   if (!loaded.model) return "as given";
   if (!loaded.model->is_refined()) return "as trained";
-  return circuit_words_for(provenance_of(load_model(path).notes));
+  return circuit_words_for(provenance_of(loaded.notes));
 }
 
 }  // namespace
@@ -188,15 +188,16 @@ Command circuit_command() {
     const ThreadPool pool(f.threads);
     f.simplify.pool = &pool;
     if (f.lut == 1) throw UsageError("--lut", "got 1, expected 2 to 6");
-    if (f.from_start && !loaded.model) throw UsageError("--from-start", "got a netlist, expected a model with a task");
-    Counted counted{words_for(loaded, f.path), raw};
+    if (f.from_start && !loaded.has_steps())
+      throw UsageError("--from-start", "got a netlist, expected a model with a task");
+    Counted counted{words_for(loaded), raw};
     const double start = seconds_now();
     counted.small = simplify(raw, f.simplify, &counted.report);
     counted.seconds = seconds_now() - start;
     VerifyOptions limits;
     limits.seconds = 60 + static_cast<double>(raw.gates.size()) / 500;
     counted.proof = verify_simplified(raw, counted.small, counted.report, limits);
-    if (loaded.model) {
+    if (loaded.has_steps()) {
       counted.across = across_steps(*loaded.model, counted.small, f.from_start);
       if (!f.from_start) counted.later = after_first_step(*loaded.model, counted.small);
     }

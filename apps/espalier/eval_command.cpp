@@ -40,7 +40,7 @@ std::string how_made(const ModelNotes& notes) {
   return fmt::format("{}: {}", word_for(provenance), text_of(provenance));
 }
 
-int evaluate_table(const EvalFlags& f, const TableModel& model, const ModelNotes& notes) {
+int evaluate_table(const EvalFlags& f, const RowModel& model, const ModelNotes& notes) {
   if (f.csv.empty()) throw UsageError("eval", "got only a table model, expected a CSV file with its target as well");
   const CsvTable table = read_csv(f.csv);
   if (table.rows.empty()) fail("eval", fmt::format("{} without rows", f.csv), "one row or more");
@@ -109,7 +109,7 @@ int evaluate(const EvalFlags& f, const std::set<std::string>& given) {
   const double start = seconds_now();
   const LoadedModel loaded = load_model(f.model);
   if (program_ranks()) check_same_model(*program_ranks(), *loaded.model);
-  if (const auto* table = dynamic_cast<const TableModel*>(loaded.model.get())) {
+  if (const auto* table = dynamic_cast<const RowModel*>(loaded.model.get())) {
     refuse_given(given, {"seed", "reset-steps"}, "got a table model, expected an automaton, which has trials");
     return program_ranks() && !program_ranks()->first() ? kDone : evaluate_table(f, *table, loaded.notes);
   }

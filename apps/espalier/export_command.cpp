@@ -75,7 +75,7 @@ int run(const Options& o) {
   check_output("-o", o.output, {o.path});
   if (!o.board.empty()) return write_board(o);
   const LoadedCircuit loaded = load_circuit(o.path);
-  if (o.across_steps && !loaded.model) throw UsageError("--across-steps", "got a netlist, expected a model");
+  if (o.across_steps && !loaded.has_steps()) throw UsageError("--across-steps", "got a netlist, expected a model");
   auto [circuit, options] = prove_circuit(loaded, o.cell);
   options.format = circuit_format(o.format);
   if (!alone) options.file = o.output;

@@ -27,7 +27,7 @@ std::string line_of(const std::vector<std::string>& classes, std::span<const dou
 
 int predict(const PredictFlags& f) {
   check_output("-o", f.out, {f.csv, f.model});
-  const auto model = load_model_as<TableModel>(f.model, "make one with: espalier train table");
+  const auto model = load_model_as<RowModel>(f.model, "make one with: espalier train table");
   const std::vector<std::string>& classes = model->classes();
   if (f.probabilities && classes.empty())
     throw UsageError("--probabilities", fmt::format("{} predicts numbers, expected a model of classes", f.model));

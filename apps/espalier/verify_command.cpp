@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "espalier/lattice_model.hpp"
+#include "espalier/circuit_model.hpp"
 #include "output.hpp"
 
 namespace espalier::app {

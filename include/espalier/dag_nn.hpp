@@ -327,11 +327,30 @@ struct UnknownWord {
 };
 enum class UnknownWords { kRefuse, kAllow };
 
+// A model that predicts a column of a table from others: what `predict`, `eval` and Python see of one.
+class RowModel : public Model {
+ public:
+  static constexpr const char* kKind = "table network";  // as Errors name it
+
+  virtual std::vector<std::string> columns() const = 0;         // that a row must have
+  virtual const std::string& target() const = 0;                // the column that is predicted
+  virtual const std::vector<std::string>& classes() const = 0;  // what it may be, ascending; none: a number
+  // Columns are found by name, others ignored. [rows][classes] probabilities; of a number [rows], in its own unit.
+  // Words that the model was not trained on are Errors, or count as none of those it knows.
+  virtual std::vector<double> predict(const CsvTable& table, const ThreadPool& pool = calling_thread(),
+                                      UnknownWords unknown = UnknownWords::kRefuse) const = 0;
+  // Against the target's column: score is the fraction of classes right, or R squared.
+  virtual Evaluation evaluate(const CsvTable& table, const ThreadPool& pool = calling_thread(),
+                              UnknownWords unknown = UnknownWords::kRefuse) const = 0;
+  virtual std::vector<UnknownWord> unknown_words(const CsvTable& table) const = 0;  // by column, then word
+};
+
 struct TableSchema;  // how columns become numbers, in src/models/dag/table_data.hpp
 
-class TableModel : public Model {
+class TableModel : public RowModel {
  public:
   static constexpr const char* kKind = "table network";
+  static constexpr int kLastFormat = 2;
 
   // An Error when the network has not one input per number of a row and one output per number of a target.
   TableModel(TableSchema schema, DagNN network);
@@ -347,17 +366,14 @@ class TableModel : public Model {
   DagNN& network() { return network_; }
   const DagNN& network() const { return network_; }
 
-  std::vector<std::string> columns() const;         // that a row must have
-  const std::string& target() const;                // the column that is predicted
-  const std::vector<std::string>& classes() const;  // what it may be, ascending; none: a number
-  // Columns are found by name, others ignored. [rows][classes] probabilities; of a number [rows], in its own unit.
-  // Words that the model was not trained on are Errors, or count as none of those it knows.
+  std::vector<std::string> columns() const override;
+  const std::string& target() const override;
+  const std::vector<std::string>& classes() const override;
   std::vector<double> predict(const CsvTable& table, const ThreadPool& pool = calling_thread(),
-                              UnknownWords unknown = UnknownWords::kRefuse) const;
-  // Against the target's column: score is the fraction of classes right, or R squared.
+                              UnknownWords unknown = UnknownWords::kRefuse) const override;
   Evaluation evaluate(const CsvTable& table, const ThreadPool& pool = calling_thread(),
-                      UnknownWords unknown = UnknownWords::kRefuse) const;
-  std::vector<UnknownWord> unknown_words(const CsvTable& table) const;  // by column, then word
+                      UnknownWords unknown = UnknownWords::kRefuse) const override;
+  std::vector<UnknownWord> unknown_words(const CsvTable& table) const override;
 
  private:
   std::vector<float> inputs_of(const CsvTable& table, UnknownWords unknown) const;

@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "espalier/circuit_model.hpp"
 #include "espalier/logic_automaton.hpp"
 #include "espalier/model.hpp"
 #include "espalier/netlist.hpp"
@@ -82,9 +83,11 @@ struct BoardPairs {
   std::vector<std::uint8_t> start, target;
 };
 
-class LatticeModel : public Model {
+class LatticeModel : public CircuitModel {
  public:
   static constexpr const char* kKind = "logic automaton";
+  static constexpr int kLastFormat =
+      5;  // 3 are refined, 4 have gates of four logits, 5 have learned wires, refined or not
 
   // `rollout` is that of the training. Weights: all logits, in the order of the automaton's parameters.
   LatticeModel(Automaton automaton, const RolloutOptions& rollout, std::shared_ptr<const LatticeGoal> goal,
@@ -105,6 +108,10 @@ class LatticeModel : public Model {
   std::string hash() const override;
   void describe(SafetensorsFile& file) const override;
   Facts facts() const override;
+  void set_task(const std::string& name) override { task_ = name; }
+  LossWords loss_words() const override;
+  std::vector<ModelPicture> pictures(
+      const Provenance& made) const override;  // gates.svg, and growth.gif of a small board
 
   const Automaton& automaton() const { return automaton_; }
   const RolloutOptions& rollout() const { return rollout_; }
@@ -128,14 +135,15 @@ class LatticeModel : public Model {
   std::unique_ptr<LatticeModel> refined(Netlist cell) const;
   // The model of the weights alone: what a refined one was made from.
   std::unique_ptr<LatticeModel> trained() const;
-  bool is_refined() const { return cell_.has_value(); }
+  bool is_refined() const override { return cell_.has_value(); }
 
   // The hardened cell, every gate as trained; or the refined one. Its name is that of the task, as two pictures of one
   // design must differ, or where the model's file has none, what was learned.
   Netlist raw_cell() const;
+  Netlist raw_netlist() const override { return raw_cell(); }
+  std::optional<CellBoard> board() const override;
   const std::string& task() const { return task_; }  // that trained it, if one did
-  void set_task(const std::string& name) { task_ = name; }
-  GateCounts count_gates() const;  // of what was trained
+  GateCounts count_gates() const;                    // of what was trained
   // Wires bypassed, constants folded, dead gates dropped: quick, for simulation.
   Netlist quick_cell() const;
 
@@ -192,43 +200,6 @@ struct TrialOptions {
 // The validation, and then the trials of what was learned.
 std::vector<Trial> run_trials(const LatticeModel& model, const TrialOptions& options = {},
                               const ThreadPool& pool = calling_thread());
-
-// ---- The circuit of a cell, with its proof
-
-enum class CellForm : std::uint8_t {
-  kAsTrained,   // every gate
-  kSimplified,  // proved equal to it
-  // The channels alone that those shown ever depend on: proved to show the same for ever, not to be equal.
-  kAcrossSteps,
-};
-struct CellOptions {
-  CellForm form = CellForm::kSimplified;
-  bool from_start = false;  // kAcrossSteps: also by what holds from the task's start on (from noise: after a step)
-  SimplifyOptions simplify = {};
-};
-// An Error when there is no proof: what is exported is proved, or says that it is as trained.
-ProvedCircuit prove_cell(const LatticeModel& model, const CellOptions& options = {});
-// What is left of a simplified cell across steps, by itself.
-ChannelReport across_steps(const LatticeModel& model, const Netlist& simplified, bool from_start);
-// What is left from the second step on, from every start: of asynchronous models once every cell has updated.
-ChannelReport after_first_step(const LatticeModel& model, const Netlist& simplified);
-// The model's own board, boundary and start, in the channels that the circuit has.
-ExportOptions export_options(const LatticeModel& model, const ProvedCircuit& circuit);
-
-// A model, the folder of its run, or a netlist in JSON, BLIF or AIGER, told apart by what is in the file.
-struct LoadedCircuit {
-  Netlist given = {};                              // as the file has it
-  std::shared_ptr<const LatticeModel> model = {};  // null: a netlist from a file
-  Netlist netlist() const { return model ? model->raw_cell() : given; }
-};
-LoadedCircuit load_circuit(const std::string& path);
-// A circuit that may be exported, and the board that it is exported with.
-struct ExportableCircuit {
-  ProvedCircuit circuit;
-  ExportOptions options = {};
-};
-// prove_cell() and export_options() of a model; a netlist has neither steps to look across nor a board.
-ExportableCircuit prove_circuit(const LoadedCircuit& loaded, const CellOptions& options = {});
 
 // ---- Theorems about whole boards
 

@@ -324,6 +324,7 @@ class GraphTransformNet {
 class RewriteModel : public Model {
  public:
   static constexpr const char* kKind = "rewrite network";
+  static constexpr int kLastFormat = 2;
 
   RewriteModel(GraphTransformNet net, bool share) : net_(std::move(net)), share_(share) {}
   static std::unique_ptr<RewriteModel> load(const SafetensorsFile& file, const std::string& name);

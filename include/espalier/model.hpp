@@ -9,8 +9,10 @@
 //   save_model("copy.safetensors", *loaded.model, loaded.notes);
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,6 +27,17 @@
 #include "espalier/trainer.hpp"
 
 namespace espalier {
+
+// A picture for the folder of a run; it is drawn while its model is there.
+struct ModelPicture {
+  std::string name;  // of its file
+  std::function<std::vector<std::byte>(const ThreadPool& pool)> draw;
+};
+// How the losses of a training run are told.
+struct LossWords {
+  std::string training = "training", validation = "validation", unit = "loss";
+  double samples = 0;  // over which the loss of a mini-batch is a sum, where the validation's is that of one; 0: not so
+};
 
 class Model {
  public:
@@ -41,6 +54,11 @@ class Model {
   virtual void describe(SafetensorsFile& file) const = 0;
   // What it is, for people.
   virtual Facts facts() const = 0;
+  // The task that trained it, for kinds that keep its name.
+  virtual void set_task(const std::string& /*name*/) {}
+  // For the folder of a run, beside loss.svg. Runs know their own files by name (src/runs/own_files.cpp).
+  virtual LossWords loss_words() const { return {}; }
+  virtual std::vector<ModelPicture> pictures(const Provenance& /*made*/) const { return {}; }
 };
 
 // What a file says of a model's making, beside the model itself: "config", "step", "provenance", "score" and "loss" on
@@ -60,6 +78,9 @@ struct LoadedModel {
 };
 LoadedModel load_model(const std::string& path);
 LoadedModel load_model(const SafetensorsFile& file, const std::string& name);
+// A model that is a circuit, or a netlist, told apart by what is in the file: see circuit_model.hpp.
+struct LoadedCircuit;
+LoadedCircuit load_circuit(const std::string& path);
 // The model of one kind, or an Error that says which other the file holds.
 template <class Wanted>
 std::unique_ptr<Wanted> load_model_as(const std::string& path, std::string_view hint = {}) {

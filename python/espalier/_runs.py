@@ -192,12 +192,18 @@ class TableModel:
         return _show.facts_html(self, [("columns", ", ".join(self.columns)), ("says", says), *_show.flat(self.facts)])
 
 
+# What users see of each kind of model, made from the library's.
+_KINDS = {
+    "logic automaton": lambda core, threads: LogicAutomaton._of(_core.Automaton(core, threads_of(threads))),
+    "table network": lambda core, threads: TableModel(core),
+    "rewrite network": lambda core, threads: RewriteModel(core),
+}
+
+
 def _model(core, threads=None, made=None, provenance=()):
-    if core.kind == "logic automaton":
-        model = LogicAutomaton._of(_core.Automaton(core, threads_of(threads)))
-        model.made, model.provenance = made or "made", provenance
-        return model
-    model = TableModel(core) if core.kind == "table network" else RewriteModel(core)
+    if core.kind not in _KINDS:
+        raise Error(f"[load] got a {core.kind}, expected one of: {', '.join(_KINDS)}")
+    model = _KINDS[core.kind](core, threads)
     model.made, model.provenance = made or "made", provenance
     return model
 

@@ -289,16 +289,17 @@ void bind_dag(nb::module_& m) {
       });
 }
 
-const TableModel& table_of(const Model& model) {
-  const auto* table = dynamic_cast<const TableModel*>(&model);
-  if (!table) fail("model", "a " + model.kind(), "a table network");
-  return *table;
+template <class Wanted>
+const Wanted& as(const Model& model) {
+  const auto* wanted = dynamic_cast<const Wanted*>(&model);
+  if (!wanted) fail("model", "a " + model.kind(), std::string("a ") + Wanted::kKind);
+  return *wanted;
 }
 
 // Outputs in their own unit: class probabilities [rows][classes], or numbers [rows].
 nb::object predict_table(const Model& model, std::vector<std::string> header,
                          std::vector<std::vector<std::string>> rows, bool allow_unknown, int threads) {
-  const TableModel& table = table_of(model);
+  const auto& table = as<RowModel>(model);
   CsvTable csv{std::move(header), std::move(rows), {}};
   for (std::size_t r = 0; r < csv.rows.size(); ++r) {
     csv.lines.push_back(r + 1);
@@ -359,16 +360,16 @@ void bind_networks(nb::module_& m) {
   bind_parameters(transform);
 
   m.def("predict_table", &predict_table);
-  m.def("table_classes", [](const Model& model) { return table_of(model).classes(); });
-  m.def("table_columns", [](const Model& model) { return table_of(model).columns(); });
+  m.def("table_classes", [](const Model& model) { return as<RowModel>(model).classes(); });
+  m.def("table_columns", [](const Model& model) { return as<RowModel>(model).columns(); });
   m.def(
-      "table_network", [](const Model& model, int threads) { return new PyDag(table_of(model).network(), threads); },
+      "table_network",
+      [](const Model& model, int threads) { return new PyDag(as<TableModel>(model).network(), threads); },
       nb::rv_policy::take_ownership);
   m.def("rewrite", [](const Model& model, const std::string& text, int passes) {
-    const auto* rewriter = dynamic_cast<const RewriteModel*>(&model);
-    if (!rewriter) fail("model", "a " + model.kind(), "a rewrite network");
+    const auto& rewriter = as<RewriteModel>(model);
     nb::gil_scoped_release release;
-    return rewriter->rewrite(text, static_cast<std::size_t>(passes)).passes;
+    return rewriter.rewrite(text, static_cast<std::size_t>(passes)).passes;
   });
 }
 

@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -339,3 +340,8 @@ def test_models_of_all_kinds_show_themselves(tmp_path):
     assert "RewriteModel" in espalier.train("simplify", train_steps=2, progress=False).model._repr_html_()
     with pytest.raises(espalier.Error):
         table.predict(3)
+
+
+def test_a_kind_of_model_that_the_package_does_not_know_is_an_error():
+    with pytest.raises(espalier.Error, match="crystal ball.*logic automaton"):
+        espalier._runs._model(types.SimpleNamespace(kind="crystal ball"))

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/files.hpp"
 #include "espalier/dag_nn.hpp"
@@ -14,8 +15,20 @@
 namespace espalier {
 namespace {
 
-// Of automata, 3 are refined, 4 have gates of four logits, and 5 have learned wires, refined or not.
-constexpr int kFirstFormat = 2, kLastFormat = 5;
+struct ModelKind {
+  std::string_view kind;
+  int last_format;
+  std::unique_ptr<Model> (*load)(const SafetensorsFile& file, const std::string& name);
+};
+template <class Kind>
+constexpr ModelKind kind_of{Kind::kKind, Kind::kLastFormat,
+                            [](const SafetensorsFile& file, const std::string& name) -> std::unique_ptr<Model> {
+                              return Kind::load(file, name);
+                            }};
+// Every kind there is.
+constexpr std::array kKinds{kind_of<LatticeModel>, kind_of<TableModel>, kind_of<RewriteModel>};
+
+constexpr int kFirstFormat = 2;
 std::string format_name(int format) { return fmt::format("espalier model {}", format); }
 
 // What the keys of a model itself begin with; all others are notes.
@@ -68,36 +81,37 @@ LoadedCircuit load_circuit(const std::string& path) {
   const std::string file = file_in(path, "model.safetensors"), bytes = read_text(file);
   // Eight bytes of length, then a JSON object: no netlist begins like that.
   if (bytes.size() < 9 || bytes[7] != 0 || bytes[8] != '{') return {import_circuit(bytes, file)};
-  const std::shared_ptr<const Model> any =
-      load_model(SafetensorsFile::parse(std::as_bytes(std::span(bytes.data(), bytes.size())), file), file).model;
-  auto model = std::dynamic_pointer_cast<const LatticeModel>(any);
+  LoadedModel loaded =
+      load_model(SafetensorsFile::parse(std::as_bytes(std::span(bytes.data(), bytes.size())), file), file);
+  const std::shared_ptr<const Model> any = std::move(loaded.model);
+  auto model = std::dynamic_pointer_cast<const CircuitModel>(any);
   if (!model) fail("circuit", file + ", a " + any->kind(), "a logic automaton or a netlist");
-  return {{}, model};
+  return {{}, std::move(model), std::move(loaded.notes)};
 }
 
 LoadedModel load_model(const SafetensorsFile& file, const std::string& name) {
+  const auto named = file.metadata.find("kind"), format = file.metadata.find("format");
+  const auto kind = std::ranges::find(kKinds, named == file.metadata.end() ? "" : named->second, &ModelKind::kind);
+  const int last =
+      kind != kKinds.end() ? kind->last_format : std::ranges::max(kKinds, {}, &ModelKind::last_format).last_format;
   std::vector<std::string> known;
-  for (int format = kFirstFormat; format <= kLastFormat; ++format) known.push_back(format_name(format));
-  const auto format = file.metadata.find("format");
+  for (int f = kFirstFormat; f <= last; ++f) known.push_back(format_name(f));
   if (format == file.metadata.end() || std::ranges::find(known, format->second) == known.end())
     fail("load model",
          format == file.metadata.end() ? fmt::format("{}, which names no format", name)
                                        : fmt::format("{} of format \"{}\"", name, format->second),
          fmt::format("one of \"{}\"", fmt::join(known, "\", \"")), "is it a model, and of a version this one knows?");
-  LoadedModel loaded;
+  if (kind == kKinds.end()) {
+    std::vector<std::string_view> kinds;
+    for (const ModelKind& k : kKinds) kinds.push_back(k.kind);
+    const std::string_view other = kinds.back();
+    kinds.pop_back();
+    fail("load model", fmt::format("{} of kind \"{}\"", name, named == file.metadata.end() ? "" : named->second),
+         fmt::format("{} or {}", fmt::join(kinds, ", "), other));
+  }
+  LoadedModel loaded{kind->load(file, name), {}};
   for (const auto& [key, value] : file.metadata)
     if (is_note(key)) loaded.notes[key] = value;
-  const auto named = file.metadata.find("kind");
-  const std::string kind = named == file.metadata.end() ? "" : named->second;
-  if (kind == LatticeModel::kKind)
-    loaded.model = LatticeModel::load(file, name);
-  else if (kind == TableModel::kKind)
-    loaded.model = TableModel::load(file, name);
-  else if (kind == RewriteModel::kKind)
-    loaded.model = RewriteModel::load(file, name);
-  else
-    fail("load model", fmt::format("{} of kind \"{}\"", name, kind),
-         fmt::format("{}, {} or {}", LatticeModel::kKind, TableModel::kKind, RewriteModel::kKind));
   return loaded;
 }
 

@@ -13,7 +13,6 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "espalier/error.hpp"
-#include "espalier/lattice_model.hpp"
 #include "espalier/random.hpp"
 #include "espalier/ranks.hpp"
 #include "runs/run_folder.hpp"
@@ -190,7 +189,7 @@ struct Run::State {
     SeedReport& row = report.seeds[index];
     std::unique_ptr<Model> best;
     if (session.evaluated()) best = session.best_model().model;
-    if (auto* lattice = dynamic_cast<LatticeModel*>(best.get())) lattice->set_task(config.task);
+    if (best) best->set_task(config.task);
     Facts facts;
     if (best && ended) facts = session.trainer().objective().report(*best, pool);
     const std::lock_guard lock(mutex);

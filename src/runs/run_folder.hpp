@@ -83,9 +83,7 @@ class RunFolder {
   std::shared_ptr<Held> held_;
 };
 
-// Pictures of a finished run, beside its files: loss.svg from metrics.csv; for lattice models also gates.svg (how
-// often each gate occurs in the best model) and growth.gif (the board from its start to twice the trained number of
-// steps).
+// Pictures of a finished run, beside its files: loss.svg from metrics.csv, and those that its model draws.
 void write_run_pictures(const RunFolder& folder, const LoadedModel& best, const ThreadPool& pool, bool only_missing);
 
 }  // namespace espalier

@@ -254,6 +254,36 @@ TEST(LoadedModel, CircuitsAreLoadedFromModelsRunsAndNetlistsAlike) {
   EXPECT_THROW(load_model(files[0].path), Error);
 }
 
+// Gates with inputs and outputs and no board: all that a model has to say to be proved and exported.
+class PlainCircuit : public CircuitModel {
+ public:
+  std::string kind() const override { return "plain circuit"; }
+  Parameters& parameters() override { return parameters_; }
+  const Parameters& parameters() const override { return parameters_; }
+  void describe(SafetensorsFile&) const override {}
+  Facts facts() const override { return {}; }
+  Netlist raw_netlist() const override {
+    return import_circuit(".model m\n.inputs a b\n.outputs y\n.names a b t\n11 1\n.names t b y\n11 1\n.end\n",
+                          "and.blif");
+  }
+
+ private:
+  Parameters parameters_;
+};
+
+TEST(LoadedModel, APlainCircuitIsProvedAndHasNoSteps) {
+  const auto model = std::make_shared<PlainCircuit>();
+  const LoadedCircuit loaded{{}, model};
+  EXPECT_FALSE(loaded.has_steps());
+  const ExportableCircuit made = prove_circuit(loaded);
+  EXPECT_EQ(made.circuit.counts().gates(), 1u);  // (a and b) and b
+  EXPECT_FALSE(made.options.start);
+  EXPECT_EQ(prove_cell(*model, {.form = CellForm::kAsTrained}).counts().gates(), 2u);
+  for (const auto& refused : {std::function([&] { prove_circuit(loaded, {.form = CellForm::kAcrossSteps}); }),
+                              std::function([&] { across_steps(*model, made.circuit.netlist(), false); })})
+    EXPECT_THAT(message_of<Error>(refused), HasSubstr("a plain circuit without steps"));
+}
+
 TEST(LoadedModel, ATablePredictsAndIsJudged) {
   const auto model = loaded<TableModel>("table");
   std::ostringstream text;

@@ -1,5 +1,5 @@
-// Lattice models as circuits with proofs: their cells, and claims about their boards put to the prover with the model's
-// own circuit, boundary, start and target.
+// The boards of lattice models, and claims about them put to the prover with the model's own circuit, boundary, start
+// and target.
 #include <fmt/format.h>
 
 #include <optional>
@@ -8,7 +8,6 @@
 #include "espalier/lattice_model.hpp"
 #include "models/lattice/lattice_goal.hpp"
 #include "synth/board_proof.hpp"
-#include "synth/channels.hpp"
 
 namespace espalier {
 namespace {
@@ -24,25 +23,6 @@ BoardSystem board_system(const LatticeModel& model, int round) {
 
 Board start_board(const LatticeModel& model, int height, int width, std::uint64_t seed) {
   return board_of(model.start(height, width, seed));
-}
-
-ChannelOptions channel_options(const LatticeModel& model, bool from_start) {
-  ChannelOptions options;
-  options.visible = model.loss_channels();
-  options.periodic = model.periodic();
-  options.steps = 4 * static_cast<std::uint64_t>(model.rollout().steps);
-  if (from_start && model.goal().one_start())
-    options.start = start_board(model, model.rollout().height, model.rollout().width, 1);
-  options.from_any = from_start && !options.start;
-  return options;
-}
-
-ProvedCircuit proved(const Netlist& raw, const LatticeModel* model, const CellOptions& options) {
-  if (options.form == CellForm::kAsTrained) return ProvedCircuit::unproved(raw);
-  if (options.form == CellForm::kAcrossSteps && !model) fail("circuit", "a netlist", "a model, to look across steps");
-  ProvedCircuit circuit = prove_and_simplify(raw, options.simplify);
-  if (options.form == CellForm::kSimplified) return circuit;
-  return prove_across_steps(circuit, channel_options(*model, options.from_start));
 }
 
 int period_of(const ModelClaim& claim) { return claim.kind == ModelClaim::Kind::kFixed ? 1 : claim.period; }
@@ -61,36 +41,16 @@ Board settled_board(const LatticeModel& model, int height, int width, std::uint6
 
 }  // namespace
 
-ProvedCircuit prove_cell(const LatticeModel& model, const CellOptions& options) {
-  return proved(model.raw_cell(), &model, options);
-}
-
-ExportableCircuit prove_circuit(const LoadedCircuit& loaded, const CellOptions& options) {
-  ExportableCircuit result{proved(loaded.netlist(), loaded.model.get(), options)};
-  if (loaded.model) result.options = export_options(*loaded.model, result.circuit);
-  return result;
-}
-
-ChannelReport across_steps(const LatticeModel& model, const Netlist& simplified, bool from_start) {
-  return reduce_channels(simplified, channel_options(model, from_start));
-}
-
-ChannelReport after_first_step(const LatticeModel& model, const Netlist& simplified) {
-  ChannelOptions options = channel_options(model, false);
-  options.from_any = true;
-  return reduce_channels(simplified, options);
-}
-
-ExportOptions export_options(const LatticeModel& model, const ProvedCircuit& circuit) {
-  const BoardView view = model.view();
-  ExportOptions options;
-  options.height = view.height;
-  options.width = view.width;
-  options.steps = static_cast<int>(view.steps);
-  options.periodic = model.periodic();
-  options.start = start_board(model, view.height, view.width, 1);
-  if (!circuit.kept_channels().empty()) options.start = pick_channels(*options.start, circuit.kept_channels());
-  return options;
+std::optional<CellBoard> LatticeModel::board() const {
+  const BoardView at = view();
+  return CellBoard{.height = at.height,
+                   .width = at.width,
+                   .steps = static_cast<int>(at.steps),
+                   .trained_steps = rollout_.steps,
+                   .periodic = periodic(),
+                   .visible = loss_channels(),
+                   .one_start = goal_->one_start(),
+                   .start = [this, at] { return start_board(*this, at.height, at.width, 1); }};
 }
 
 BoardExport export_board(const LatticeModel& model, const BoardExportOptions& o) {
