@@ -116,7 +116,10 @@ struct Task {
   // What the publication that a task comes from did otherwise, by the names of settings.
   std::vector<std::pair<std::string, std::string>> published = {};
 };
-const std::vector<Task>& all_tasks();          // in the order users see
+const std::vector<Task>& all_tasks();          // that come with the library, in the order users see
 const Task& find_task(std::string_view name);  // an Error that names the nearest for an unknown one
+// A task of the caller's own: from then on it is found by its name, and its runs can be resumed. On any thread; an
+// Error for a name that is taken.
+void register_task(Task task);
 
 }  // namespace espalier

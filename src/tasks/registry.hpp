@@ -10,7 +10,8 @@ namespace espalier {
 
 void add_lattice_tasks(std::vector<Task>& tasks);  // in the order users see
 
-const Task* known_task(std::string_view name, std::span<const Task> tasks);  // or null
+// Of the given ones, or one that a user has registered; or null.
+const Task* known_task(std::string_view name, std::span<const Task> tasks);
 // An Error that names the nearest for an unknown one; `where` says where the name was found: " in config.json".
 const Task& find_task(std::string_view name, std::span<const Task> tasks, std::string_view where);
 

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
 
 #include "espalier/error.hpp"
 #include "models/dag/table_objective.hpp"
@@ -58,9 +60,41 @@ const std::vector<Task>& all_tasks() {
   return tasks;
 }
 
-const Task* known_task(std::string_view name, std::span<const Task> tasks) {
-  const auto found = std::ranges::find_if(tasks, [&](const Task& task) { return task.name == name; });
+namespace {
+
+// Tasks of users, which stay where they are.
+struct OwnTasks {
+  std::mutex mutex;
+  std::deque<Task> list;
+};
+OwnTasks& own_tasks() {
+  static OwnTasks own;
+  return own;
+}
+
+const Task* named(std::string_view name, const auto& tasks) {
+  const auto found = std::ranges::find(tasks, name, &Task::name);
   return found == tasks.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void register_task(Task task) {
+  if (task.name.empty() || !task.options)
+    fail("register task", fmt::format("\"{}\"{}", task.name, task.options ? "" : " without options"),
+         "a name and options");
+  OwnTasks& own = own_tasks();
+  const std::lock_guard lock(own.mutex);
+  if (named(task.name, all_tasks()) || named(task.name, own.list))
+    fail("register task", fmt::format("\"{}\", the name of another task", task.name), "a name of its own");
+  own.list.push_back(std::move(task));
+}
+
+const Task* known_task(std::string_view name, std::span<const Task> tasks) {
+  if (const Task* given = named(name, tasks)) return given;
+  OwnTasks& own = own_tasks();
+  const std::lock_guard lock(own.mutex);
+  return named(name, own.list);
 }
 
 const Task& find_task(std::string_view name, std::span<const Task> tasks, std::string_view where) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -343,6 +344,46 @@ TEST(Run, ATaskOfOnesOwnIsTrainedInMemory) {
   const auto model = run.best_model();
   EXPECT_EQ(model->kind(), "toy");
   EXPECT_FALSE(dynamic_cast<const ToyModel&>(*model).state().longs("grown").empty());
+}
+
+TEST(Run, ARegisteredTaskIsResumedByItsName) {
+  const Task task{"registered-toy", "a toy", {.steps = 50, .eval_every = 10}, 1, std::make_shared<ToyTask>()};
+  register_task(task);
+  const TempFolder folder;
+  ThreadPool pool(2);
+  const std::string whole = train(TrainingRun::create(RunConfig(task), {.folder = folder / "whole"})).weights_hash;
+  {
+    TrainingRun run = TrainingRun::create(configure("registered-toy"), {.folder = folder / "stopped"});
+    run.listen([&](const RunEvent& event) {
+      if (event.trainer && event.trainer->state().step == 25) run.control().stop();
+    });
+    EXPECT_TRUE(run.train(pool).interrupted);
+  }
+  const SeedReport resumed = train(TrainingRun::resume(folder / "stopped"));
+  EXPECT_EQ(resumed.steps, 50u);
+  EXPECT_EQ(resumed.weights_hash, whole);
+}
+
+TEST(Run, ATaskIsRegisteredOnceUnderANameOfItsOwn) {
+  Task task{"raced-toy", "a toy", {}, 1, std::make_shared<ToyTask>()};
+  std::atomic<int> refused{0};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      try {
+        register_task(task);
+      } catch (const Error&) {
+        ++refused;
+      }
+      EXPECT_EQ(find_task("raced-toy").summary, "a toy");
+    });
+  threads.clear();
+  EXPECT_EQ(refused.load(), 7);
+  for (const char* taken : {"life", ""}) {
+    task.name = taken;
+    EXPECT_THROW(register_task(task), Error) << taken;
+  }
+  EXPECT_THROW(register_task({"toy-without-options", "a toy", {}, 1, nullptr}), Error);
 }
 
 }  // namespace
