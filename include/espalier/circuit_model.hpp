@@ -31,7 +31,7 @@ struct CellBoard {
   std::function<Board()> start;
 };
 
-class CircuitModel : public Model {
+class CircuitModel : public virtual Model {  // a kind may predict rows as well
  public:
   // Every gate as trained, or as search or construction made them.
   virtual Netlist raw_netlist() const = 0;

@@ -328,7 +328,7 @@ struct UnknownWord {
 enum class UnknownWords { kRefuse, kAllow };
 
 // A model that predicts a column of a table from others: what `predict`, `eval` and Python see of one.
-class RowModel : public Model {
+class RowModel : public virtual Model {  // a kind may be a circuit as well
  public:
   static constexpr const char* kKind = "table network";  // as Errors name it
 

@@ -254,10 +254,10 @@ TEST(LoadedModel, CircuitsAreLoadedFromModelsRunsAndNetlistsAlike) {
   EXPECT_THROW(load_model(files[0].path), Error);
 }
 
-// Gates with inputs and outputs and no board: all that a model has to say to be proved and exported.
-class PlainCircuit : public CircuitModel {
+// A classifier of plain gates over the rows of a table: the interfaces together are all that it has to answer.
+class GateClassifier : public CircuitModel, public RowModel {
  public:
-  std::string kind() const override { return "plain circuit"; }
+  std::string kind() const override { return "gate classifier"; }
   Parameters& parameters() override { return parameters_; }
   const Parameters& parameters() const override { return parameters_; }
   void describe(SafetensorsFile&) const override {}
@@ -266,22 +266,34 @@ class PlainCircuit : public CircuitModel {
     return import_circuit(".model m\n.inputs a b\n.outputs y\n.names a b t\n11 1\n.names t b y\n11 1\n.end\n",
                           "and.blif");
   }
+  std::vector<std::string> columns() const override { return {"a", "b"}; }
+  const std::string& target() const override { return classes_.front(); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  std::vector<double> predict(const CsvTable&, const ThreadPool&, UnknownWords) const override { return {}; }
+  Evaluation evaluate(const CsvTable&, const ThreadPool&, UnknownWords) const override { return {1, true, 0}; }
+  std::vector<UnknownWord> unknown_words(const CsvTable&) const override { return {}; }
 
  private:
   Parameters parameters_;
+  std::vector<std::string> classes_{"no", "yes"};
 };
 
-TEST(LoadedModel, APlainCircuitIsProvedAndHasNoSteps) {
-  const auto model = std::make_shared<PlainCircuit>();
-  const LoadedCircuit loaded{{}, model};
+TEST(LoadedModel, AKindMayBeAPlainCircuitAndPredictRows) {
+  const std::shared_ptr<const Model> any = std::make_shared<GateClassifier>();
+  const auto* rows = dynamic_cast<const RowModel*>(any.get());
+  ASSERT_TRUE(rows);
+  EXPECT_TRUE(rows->evaluate({}).passed);
+  EXPECT_TRUE(any->pictures({}).empty());
+  const LoadedCircuit loaded{{}, std::dynamic_pointer_cast<const CircuitModel>(any)};
+  ASSERT_TRUE(loaded.model);
   EXPECT_FALSE(loaded.has_steps());
   const ExportableCircuit made = prove_circuit(loaded);
   EXPECT_EQ(made.circuit.counts().gates(), 1u);  // (a and b) and b
   EXPECT_FALSE(made.options.start);
-  EXPECT_EQ(prove_cell(*model, {.form = CellForm::kAsTrained}).counts().gates(), 2u);
+  EXPECT_EQ(prove_cell(*loaded.model, {.form = CellForm::kAsTrained}).counts().gates(), 2u);
   for (const auto& refused : {std::function([&] { prove_circuit(loaded, {.form = CellForm::kAcrossSteps}); }),
-                              std::function([&] { across_steps(*model, made.circuit.netlist(), false); })})
-    EXPECT_THAT(message_of<Error>(refused), HasSubstr("a plain circuit without steps"));
+                              std::function([&] { across_steps(*loaded.model, made.circuit.netlist(), false); })})
+    EXPECT_THAT(message_of<Error>(refused), HasSubstr("a gate classifier without steps"));
 }
 
 TEST(LoadedModel, ATablePredictsAndIsJudged) {
