@@ -1,4 +1,4 @@
-// espalier info MODEL: what is in a model or checkpoint file.
+// espalier info MODEL: what is in a model or checkpoint file, and how far a run is.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <string.h>
@@ -14,8 +14,10 @@
 #include "commands.hpp"
 #include "espalier/error.hpp"
 #include "espalier/model.hpp"
+#include "espalier/run_record.hpp"
 #include "espalier/safetensors.hpp"
 #include "output.hpp"
+#include "runs/run_folder.hpp"
 
 namespace espalier::app {
 namespace {
@@ -88,6 +90,19 @@ void print_table(const SafetensorsFile& file) {
   print_tensors(file);
 }
 
+// How far a run is; false where it has no model yet.
+bool print_run(const std::string& folder) {
+  const RunRecord r = RunRecord::read(folder);
+  print("{:<14} {}, seed {}{}: {}{}, step {} of {}\n", "run", r.task, r.first_seed,
+        r.num_seeds > 1 ? fmt::format(" to {}", r.first_seed + r.num_seeds - 1) : "", r.state,
+        r.process.empty() ? "" : fmt::format(" ({})", r.process), r.step, r.train_steps);
+  for (const std::string& seed : r.seeds) {
+    const RunRecord own = RunRecord::read(seed);
+    print("{:<14} seed {}: {}, step {}\n", "", own.first_seed, own.state, own.step);
+  }
+  return !r.model.empty();
+}
+
 Json to_json(const SafetensorsFile& file) {
   Json j = {{"metadata", Json::object()}, {"tensors", Json::object()}};
   for (const auto& [key, text] : file.metadata) j["metadata"][key] = meta_value(text);
@@ -114,11 +129,12 @@ Command info_command() {
     bool json = false;
   };
   const auto f = std::make_shared<Flags>();
-  Command command{"info", "show what is in a model or checkpoint file"};
+  Command command{"info", "show what is in a model or checkpoint file, and how far a run is"};
   command.arguments = {{"model", &f->path, "a .safetensors file, or the folder of a run"}};
   add_json(command.options, f->json);
   return std::move(command).with(f, [](Flags& f) {
     const std::string path = file_in(f.path, "model.safetensors");
+    if (!f.json && RunFolder::holds_run(f.path) && !print_run(f.path)) return kDone;
     const SafetensorsFile file = read_safetensors(path);
     warn_of_unusable(file, path);
     f.json ? print_json(to_json(file)) : print_table(file);

@@ -14,6 +14,7 @@
 #include "output.hpp"
 #include "program_ranks.hpp"
 #include "progress.hpp"
+#include "runs/report_values.hpp"
 
 namespace espalier::app {
 namespace {
@@ -209,53 +210,38 @@ void print_timing(const RunReport& report, const RankFigures& ranks) {
        small == large ? fmt::format("{:.0f}", large) : fmt::format("{:.0f} to {:.0f}", small, large));
 }
 
+Json json_of(const SeedReport& r) {
+  Json j = {{"provenance", app::json_of(r.provenance)}};
+  for (const auto& [name, value] : values_of(r))
+    j[name] = value ? std::visit([](const auto& v) { return Json(v); }, *value) : Json();
+  j["steps"] = r.steps;  // none of a seed that was not started
+  j["model_hash"] = r.model_hash;
+  return j;
+}
+
 Json summary(const Run& run, const RunReport& report, int threads, const RankFigures& ranks) {
   const SeedReport& best = report.best();
-  Json j = {{"task", run.config().task},
-            {"seed", best.seed},
-            {"steps", best.steps},
-            {"best_step", best.best_step},
+  Json j = json_of(best);
+  j.update({{"task", run.config().task},
             {"threads", threads},
             {"soft_loss", best.loss},
-            {"score", best.verdict.judged() ? Json(best.verdict.score) : Json()},
-            {"solved", best.solved},
             {"explained", best.verdict.explained},
-            {"judged_by", best.verdict.data},
-            {"verdict", best.verdict.text},
-            {"validation_score", best.validation_score},
-            {"validation_loss", best.validation_loss},
-            {"made", word_for(best.provenance)},
-            {"provenance", json_of(best.provenance)},
             {"outcome", report.interrupted ? outcome_name(Outcome::kInterrupted) : best.outcome},
-            {"seconds", best.seconds},
             {"ms_per_step", best.steps > 0 ? best.seconds * 1e3 / static_cast<double>(best.steps) : 0.0},
             {"wall_seconds", report.seconds},
-            {"num_parameters", best.num_parameters},
-            {"model_hash", best.model_hash},
-            {"weights_hash", best.weights_hash.empty() ? Json() : Json(best.weights_hash)},
             {"model", run.folder() + "/model.safetensors"},
             {"peak_rss_mb", peak_rss_mb()},
             {"timing", timing_json(report)},
-            {"other_bits", best.other_bits.empty() ? Json() : Json(best.other_bits)},
-            {"report", json_of(best.facts)}};
+            {"report", app::json_of(best.facts)}});
   if (!ranks.peak_rss_mb.empty())
     j["ranks"] = {{"bytes_per_step", ranks.bytes_per_step}, {"peak_rss_mb", ranks.peak_rss_mb}};
   if (report.seeds.size() == 1) return j;
   j["seeds"] = Json::array();
-  const auto known = [](const SeedReport& r, auto value) { return r.started ? Json(value) : Json(); };
-  for (const SeedReport& r : report.seeds)
-    j["seeds"].push_back({{"seed", r.seed},
-                          {"steps", r.steps},
-                          {"score", r.verdict.judged() ? Json(r.verdict.score) : Json()},
-                          {"solved", r.solved},
-                          {"validation_score", known(r, r.validation_score)},
-                          {"validation_loss", known(r, r.validation_loss)},
-                          {"outcome", r.outcome},
-                          {"made", known(r, word_for(r.provenance))},
-                          {"provenance", json_of(r.provenance)},
-                          {"other_bits", r.other_bits.empty() ? Json() : Json(r.other_bits)},
-                          {"model_hash", r.model_hash},
-                          {"weights_hash", r.weights_hash.empty() ? Json() : Json(r.weights_hash)}});
+  for (const SeedReport& r : report.seeds) {
+    Json row = json_of(r);
+    for (const char* of_best : {"best_step", "judged_by", "verdict", "seconds", "num_parameters"}) row.erase(of_best);
+    j["seeds"].push_back(row);
+  }
   return j;
 }
 

@@ -61,6 +61,8 @@ class SafetensorsFile {
 
 // Reads the header first, and no more than it rightly announces.
 SafetensorsFile read_safetensors(const std::string& path);
+// The same without the tensors, which are not looked at: nor is the seal.
+SafetensorsFile read_safetensors_metadata(const std::string& path);
 // Atomic: a crash leaves the old file or the new one.
 void write_safetensors(const std::string& path, const SafetensorsFile& file);
 

@@ -1,6 +1,5 @@
 """Tasks, runs and model files."""
 
-import csv
 import os
 import sys
 import warnings
@@ -272,13 +271,8 @@ class Run:
         """One entry per evaluation of the winning seed: a dict of NumPy arrays (step, seconds, loss, score, ...), with
         its own ``to_pandas()``."""
         if self.folder:
-            inner = os.path.join(self.folder, f"seed-{self.seed}", "metrics.csv")
-            path = inner if os.path.exists(inner) else os.path.join(self.folder, "metrics.csv")
-            if not os.path.exists(path):
-                return _Metrics()
-            with open(path, newline="") as file:
-                rows = list(csv.reader(file))
-            return _Metrics((name, np.array([float(row[i]) for row in rows[1:]])) for i, name in enumerate(rows[0]))
+            inner = os.path.join(self.folder, f"seed-{self.seed}")
+            return _Metrics(_core.read_metrics(inner if os.path.isdir(inner) else self.folder))
         events = [e for e in self._core.evaluations() if e.seed == self.seed]
         names = ["step", "seconds", "loss", "score", "validation_loss", "passed"]
         columns = _Metrics((name, np.array([float(getattr(e, name)) for e in events])) for name in names)

@@ -10,7 +10,9 @@
 #include "common.hpp"
 #include "espalier/error.hpp"
 #include "espalier/run.hpp"
+#include "espalier/run_record.hpp"
 #include "runs/outputs.hpp"
+#include "runs/report_values.hpp"
 
 namespace espalier::python {
 namespace {
@@ -48,28 +50,9 @@ Event copy_event(const RunEvent& e) {
 
 nb::dict report_of(const SeedReport& r) {
   nb::dict d;
-  // Of a seed that was beaten before it began nothing is known.
-  const auto known = [&](const char* name, const auto& value) {
-    d[name] = r.started ? nb::cast(value) : nb::object(nb::none());
-  };
-  d["seed"] = r.seed;
-  known("steps", r.steps);
-  known("best_step", r.best_step);
-  known("loss", r.loss);
-  d["score"] = r.verdict.judged() ? nb::cast(r.verdict.score) : nb::object(nb::none());
-  known("validation_score", r.validation_score);
-  known("validation_loss", r.validation_loss);
-  d["solved"] = r.solved;
-  d["verdict"] = r.verdict.text;
-  d["judged_by"] = r.verdict.data;
-  known("made", word_for(r.provenance));
+  for (const auto& [name, value] : values_of(r)) d[name] = value ? to_python(*value) : nb::object(nb::none());
+  d["loss"] = r.started ? nb::cast(r.loss) : nb::object(nb::none());
   d["provenance"] = to_python(r.provenance);
-  d["outcome"] = r.outcome;
-  known("seconds", r.seconds);
-  known("num_parameters", r.num_parameters);
-  known("model_hash", r.model_hash);
-  d["weights_hash"] = r.weights_hash.empty() ? nb::object(nb::none()) : nb::cast(r.weights_hash);
-  d["other_bits"] = r.other_bits.empty() ? nb::none() : nb::object(nb::str(r.other_bits.c_str()));
   d["facts"] = to_python(r.facts);
   d["error"] = r.error ? nb::object(nb::str(text_of(r.error).c_str())) : nb::none();
   return d;
@@ -311,6 +294,13 @@ void bind_runs(nb::module_& m) {
     std::vector<std::pair<std::string, std::string>> list;
     for (const Task& task : all_tasks()) list.emplace_back(task.name, task.summary);
     return list;
+  });
+  m.def("read_metrics", [](const std::string& folder) {
+    const Metrics metrics = unlocked([&] { return RunRecord::read_metrics(folder); });
+    nb::dict d;
+    for (std::size_t i = 0; i < metrics.names.size(); ++i)
+      d[metrics.names[i].c_str()] = to_array<double>(metrics.columns[i], {metrics.rows()});
+    return d;
   });
   m.def("task_fields", &fields_of_task);
 }

@@ -32,6 +32,25 @@ int try_lock(int descriptor) {
   return ::fcntl(descriptor, F_SETLK, &whole) == 0 ? 0 : errno;
 }
 
+bool is_locked(int descriptor) {
+  struct flock whole = {};
+  whole.l_type = F_RDLCK;
+#ifdef F_OFD_GETLK
+  if (::fcntl(descriptor, F_OFD_GETLK, &whole) == 0) return whole.l_type != F_UNLCK;
+  if (errno != EINVAL) return false;
+#endif
+  return ::fcntl(descriptor, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
+constexpr std::string_view kOwner = "process ";
+
+std::string first_line(int descriptor) {
+  char text[300] = {};
+  const auto length = ::pread(descriptor, text, sizeof text - 1, 0);
+  const std::string line = length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
+  return line.substr(0, line.find('\n'));
+}
+
 }  // namespace
 
 FileLock::FileLock(const std::string& path, const std::string& what, const std::string& doing, After after)
@@ -50,11 +69,7 @@ FileLock::FileLock(int folder, const std::string& path, const std::string& shown
     if (descriptor_ < 0) fail_errno("lock", shown, errno);
     error = try_lock(descriptor_);
   } while (error == 0 && !still_there());  // its owner may have removed it before it was locked
-  char text[300] = {};
-  const auto length = ::pread(descriptor_, text, sizeof text - 1, 0);
-  std::string owner = length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
-  owner = owner.substr(0, owner.find('\n'));
-  constexpr std::string_view kOwner = "process ";
+  std::string owner = first_line(descriptor_);
   const bool foreign = !owner.starts_with(kOwner) && !kOwner.starts_with(owner);
   if (error == 0 && !foreign) {
     owner = fmt::format("{}{} on {}\n", kOwner, ::getpid(), host_name());
@@ -72,6 +87,13 @@ FileLock::FileLock(int folder, const std::string& path, const std::string& shown
          "a place that nobody else uses", "wait for it, stop it, or choose another place");
   if (error != ENOLCK && error != EOPNOTSUPP && error != ENOSYS)  // a file system without locks: go on without
     fail_errno("lock", shown, error);
+}
+
+std::string FileLock::owner(const Folder& folder, const std::string& name) {
+  const FileDescriptor file(::openat(folder.handle(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.open() || !is_locked(file.get())) return "";
+  const std::string owner = first_line(file.get());
+  return owner.starts_with(kOwner) ? owner : "another process";  // which has yet to write its name
 }
 
 bool FileLock::still_there() const {

@@ -20,6 +20,10 @@ class FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
+  // Who holds such a lock in a folder, "process 7 on host"; empty: nobody. It is not taken for that: its owner, and
+  // whoever is about to take it, notice nothing.
+  static std::string owner(const Folder& folder, const std::string& name);
+
   // Whether the file that was locked still has its name: one that was deleted keeps nobody out. True where nothing
   // could be locked.
   bool still_there() const;

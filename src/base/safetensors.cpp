@@ -394,15 +394,20 @@ bool matches_its_seal(const SafetensorsFile& file) {
   });
 }
 
-// From `read`, which fills in the next bytes of `size` in all.
-SafetensorsFile read_from(const std::function<void(std::span<std::byte>)>& read, std::uint64_t size,
-                          std::string_view what) {
+// Fills in the next bytes of a file.
+using Read = std::function<void(std::span<std::byte>)>;
+
+SafetensorsHeader read_header(const Read& read, std::uint64_t size, std::string_view what) {
   std::byte first8[8] = {};
   read(std::span(first8).first(std::min<std::size_t>(8, size)));
   const std::uint64_t length = checked_header_length(first8, size, what);
   std::string json(length, '\0');
   read(std::as_writable_bytes(std::span(json)));
-  SafetensorsHeader header = parse_header(json, size - 8 - length, what);
+  return parse_header(json, size - 8 - length, what);
+}
+
+SafetensorsFile read_from(const Read& read, std::uint64_t size, std::string_view what) {
+  SafetensorsHeader header = read_header(read, size, what);
   SafetensorsFile file;
   file.metadata = std::move(header.metadata);
   for (TensorEntry& e : header.entries) {
@@ -446,6 +451,14 @@ SafetensorsFile read_safetensors(const std::string& path) {
   const std::string what = fmt::format("\"{}\"", path);
   InputFile input("read model", path);
   return read_from([&](std::span<std::byte> into) { input.read(into); }, input.size(), what);
+}
+
+SafetensorsFile read_safetensors_metadata(const std::string& path) {
+  InputFile input("read model", path);
+  const auto read = [&](std::span<std::byte> into) { input.read(into); };
+  SafetensorsFile file;
+  file.metadata = read_header(read, input.size(), fmt::format("\"{}\"", path)).metadata;
+  return file;
 }
 
 void write_safetensors(const std::string& path, const SafetensorsFile& file) {

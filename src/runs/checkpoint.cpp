@@ -76,10 +76,18 @@ std::vector<float> values_of(const SafetensorsFile& file, const std::string& nam
   return values;
 }
 
-void check_notes(const SafetensorsFile& file, const CheckpointNotes& expected) {
+void check_format(const SafetensorsFile& file) {
   if (file.meta("format") != kFormat)
     fail("restore checkpoint", fmt::format("format \"{}\"", file.meta("format")), fmt::format("\"{}\"", kFormat),
          "a run of another version cannot be continued; start a new one");
+}
+
+[[noreturn]] void fail_of_entries() {
+  fail("restore checkpoint", "a state with missing or wrong entries", "what this library writes");
+}
+
+void check_notes(const SafetensorsFile& file, const CheckpointNotes& expected) {
+  check_format(file);
   if (!file.is_sealed())
     fail("restore checkpoint", "a file that does not match its own seal", "an unchanged one", "the file is damaged");
   if (file.meta("config_hash") != expected.config_hash)
@@ -154,6 +162,23 @@ SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes,
   return file;
 }
 
+CheckpointSummary summarize_checkpoint(const SafetensorsFile& file) {
+  check_format(file);
+  try {
+    const Json state = parse_json(file.meta("state"), "the state of a checkpoint");
+    CheckpointSummary summary{count_from(state, "step"), number_from(state.at("seconds")),
+                              state.at("finished").get<bool>()};
+    if (state.at("evaluated").get<bool>()) summary.best = evaluation_from(state.at("best"));
+    if (!state.at("refined").is_null()) {
+      const Evaluation refined = evaluation_from(state["refined"]);
+      if (!summary.best || refined.better_than(*summary.best)) summary.best = refined;
+    }
+    return summary;
+  } catch (const Json::exception&) {
+    fail_of_entries();
+  }
+}
+
 Restored restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const CheckpointNotes& expected) {
   Parameters& p = trainer.objective().parameters();
   Optimizer& optimizer = trainer.optimizer();
@@ -202,7 +227,7 @@ Restored restore_checkpoint(Trainer& trainer, const SafetensorsFile& file, const
     trainer.state() = std::move(s);
     return restored;
   } catch (const Json::exception&) {
-    fail("restore checkpoint", "a state with missing or wrong entries", "what this library writes");
+    fail_of_entries();
   }
 }
 

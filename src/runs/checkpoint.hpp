@@ -42,6 +42,15 @@ struct RefinedModel {
 SafetensorsFile make_checkpoint(Trainer& trainer, const CheckpointNotes& notes,
                                 const std::optional<RefinedModel>& refined = {});
 
+// What its metadata say; the tensors are not looked at.
+struct CheckpointSummary {
+  std::uint64_t step = 0;
+  double seconds = 0;
+  bool finished = false;
+  std::optional<Evaluation> best = {};  // of the trained or of the refined model; none before the first
+};
+CheckpointSummary summarize_checkpoint(const SafetensorsFile& file);
+
 struct Restored {
   bool finished = false;
   std::optional<RefinedModel> refined;

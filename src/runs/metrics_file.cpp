@@ -53,22 +53,50 @@ void read_lines(const Folder& folder, const std::function<bool(const std::string
   if (!line.empty()) take(line, at, false);
 }
 
-// The step of a line that is a row of numbers, as many as the header has names.
-std::optional<std::uint64_t> step_of(const std::string& line, std::size_t columns) {
-  std::optional<std::uint64_t> step;
+// Fills in a row of numbers from a line that has exactly as many, the first of them a step.
+bool read_row(std::string_view line, std::span<double> row) {
   const char *at = line.data(), *const end = at + line.size();
-  for (std::size_t i = 0; i < columns; ++i) {
-    double value = 0;
-    const auto [stop, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || (i + 1 < columns ? stop == end || *stop != ',' : stop != end)) return std::nullopt;
-    if (i == 0 && !(value >= 0 && value < 1e18)) return std::nullopt;
-    if (i == 0) step = static_cast<std::uint64_t>(value);
-    at = stop + (i + 1 < columns);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const bool last = i + 1 == row.size();
+    const auto [stop, error] = std::from_chars(at, end, row[i]);
+    if (error != std::errc() || (last ? stop != end : stop == end || *stop != ',')) return false;
+    at = stop + !last;
   }
-  return step;
+  return !row.empty() && row[0] >= 0 && row[0] < 1e18;
 }
 
-std::size_t columns_of(const std::string& line) { return 1 + static_cast<std::size_t>(std::ranges::count(line, ',')); }
+std::size_t columns_of(std::string_view line) { return 1 + static_cast<std::size_t>(std::ranges::count(line, ',')); }
+
+// The step of a line that is a row of numbers, as many as the header has names.
+std::optional<std::uint64_t> step_of(const std::string& line, std::size_t columns) {
+  std::vector<double> row(columns);
+  return read_row(line, row) ? std::optional(static_cast<std::uint64_t>(row[0])) : std::nullopt;
+}
+
+// Makes a table of the file's lines.
+class TableReader {
+ public:
+  // The first is the header; another that is no row counts for nothing.
+  void take(std::string_view line) {
+    if (table_.names.empty()) return take_header(line);
+    if (!read_row(line, row_)) return;
+    for (std::size_t i = 0; i < row_.size(); ++i) table_.columns[i].push_back(row_[i]);
+  }
+  Metrics table() { return std::move(table_); }
+
+ private:
+  void take_header(std::string_view line) {
+    for (std::size_t at = 0, end = 0; end != line.npos; at = end + 1) {
+      end = line.find(',', at);
+      table_.names.emplace_back(line.substr(at, end - at));
+    }
+    table_.columns.resize(table_.names.size());
+    row_.resize(table_.names.size());
+  }
+
+  Metrics table_;
+  std::vector<double> row_;
+};
 
 // A header for rows whose own is damaged: the names that every run has, and numbers for those that it adds.
 std::string header_for(std::size_t columns) {
@@ -165,6 +193,23 @@ MetricsCheck trim_metrics(const Folder& folder, std::uint64_t step, const Metric
   else if (keep < size)
     folder.cut(kMetrics, keep);
   return check;
+}
+
+Metrics read_metrics(const Folder& folder) {
+  TableReader reader;
+  if (folder.has(kMetrics))
+    read_lines(folder, [&](const std::string& line, std::uint64_t, bool whole) {
+      if (whole) reader.take(line);  // another process may be writing this one
+      return true;
+    });
+  return reader.table();
+}
+
+Metrics parse_metrics(std::string_view text) {
+  TableReader reader;
+  for (std::size_t at = 0, end = text.find('\n'); end != text.npos; at = end + 1, end = text.find('\n', at))
+    reader.take(text.substr(at, end - at));
+  return reader.table();
 }
 
 std::string thinned_metrics(const Folder& folder) {

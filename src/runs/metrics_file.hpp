@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/folder.hpp"
+#include "espalier/run_record.hpp"
 #include "espalier/trainer.hpp"
 
 namespace espalier {
@@ -35,6 +36,10 @@ struct MetricsCheck {
 // Cuts the file down to the lines that `expected` seals. Where it does not begin with these lines, it was damaged: what
 // still looks like a row up to `step` is kept, and the file as it was stays beside it.
 MetricsCheck trim_metrics(const Folder& folder, std::uint64_t step, const MetricsSeal& expected);
+
+// All whole rows; empty where there is no file.
+Metrics read_metrics(const Folder& folder);
+Metrics parse_metrics(std::string_view text);
 
 // The file, of a long one every second line, or every fourth, ...; empty where there is none.
 std::string thinned_metrics(const Folder& folder);

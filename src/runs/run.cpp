@@ -16,6 +16,7 @@
 #include "espalier/lattice_model.hpp"
 #include "espalier/random.hpp"
 #include "espalier/ranks.hpp"
+#include "runs/report_values.hpp"
 #include "runs/run_folder.hpp"
 #include "runs/seed_ranks.hpp"
 #include "runs/session.hpp"
@@ -51,17 +52,6 @@ bool wins(const SeedReport& a, const SeedReport& b) {
   if (a.passed) return a.seed < b.seed;
   if (a.validation_score != b.validation_score) return a.validation_score > b.validation_score;
   return a.validation_loss != b.validation_loss ? a.validation_loss < b.validation_loss : a.seed < b.seed;
-}
-
-// seeds.csv: how every seed of a run ended.
-std::string seeds_table(const std::vector<SeedReport>& seeds) {
-  std::string text = "seed,steps,validation_score,validation_loss,score,solved,outcome,model_hash\n";
-  for (const SeedReport& r : seeds)
-    text += r.started ? fmt::format("{},{},{},{},{},{},{},{}\n", r.seed, r.steps, r.validation_score, r.validation_loss,
-                                    r.verdict.judged() ? fmt::format("{}", r.verdict.score) : "", r.solved ? 1 : 0,
-                                    r.outcome, r.model_hash)
-                      : fmt::format("{},,,,,,{},\n", r.seed, r.outcome);
-  return text;
 }
 
 }  // namespace

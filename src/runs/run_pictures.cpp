@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <span>
-#include <sstream>
 
 #include "base/gif.hpp"
 #include "base/json.hpp"
@@ -22,7 +21,7 @@ constexpr int kMaxSide = 48;  // of boards that may be of any size
 constexpr std::uint64_t kMaxSteps = 60;
 constexpr int kPictureSide = 320, kFrameMs = 120;
 
-// Columns step, loss, validation_loss and mutants of metrics.csv. An automaton's training loss is a sum over all boards
+// An automaton's training loss is a sum over all boards
 // of a step and its validation loss that of one board: both are shown for one board, so that the gap between soft and
 // hard shows. What a search or a construction did is a line of its own: its lines have mutants, or no step before them.
 std::string loss_chart(const RunFolder& folder, const LoadedModel& best) {
@@ -32,27 +31,17 @@ std::string loss_chart(const RunFolder& folder, const LoadedModel& best) {
       search{word_for(provenance_of(best.notes)) == "built" ? "construction" : "search over circuits", {}, {}};
   const auto accumulated = parse_json(folder.config(), "config.json").value("accumulate", std::uint64_t{1});
   const double boards = lattice ? lattice->rollout().batch * static_cast<double>(accumulated) : 1;
-  std::istringstream lines(folder.metrics());
-  std::string line;
-  std::getline(lines, line);  // header
-  const std::size_t named = line.find(",mutants"), mutants = std::ranges::count(line.substr(0, named), ',') + 1;
-  while (std::getline(lines, line)) {
-    std::vector<double> column;
-    const char* at = line.c_str();
-    while (*at || column.size() < 5) {
-      char* end = nullptr;
-      column.push_back(std::strtod(at, &end));
-      at = *end == ',' ? end + 1 : line.c_str() + line.size();
-    }
-    if (std::isnan(column[2]) || (named != std::string::npos && mutants < column.size() && column[mutants] > 0)) {
-      search.x.push_back(column[0]);
-      search.y.push_back(column[4]);
-      continue;
-    }
-    soft.x.push_back(column[0]);
-    soft.y.push_back(column[2] / boards);
-    hard.x.push_back(column[0]);
-    hard.y.push_back(column[4]);
+  const Metrics metrics = parse_metrics(folder.metrics());
+  const auto *steps = metrics.find("step"), *losses = metrics.find("loss"),
+             *validation = metrics.find("validation_loss"), *mutants = metrics.find("mutants");
+  for (std::size_t i = 0; steps && losses && validation && i < metrics.rows(); ++i) {
+    const bool searched = std::isnan((*losses)[i]) || (mutants && (*mutants)[i] > 0);
+    Series& judged = searched ? search : hard;
+    judged.x.push_back((*steps)[i]);
+    judged.y.push_back((*validation)[i]);
+    if (searched) continue;
+    soft.x.push_back((*steps)[i]);
+    soft.y.push_back((*losses)[i] / boards);
   }
   // Before searches had lines of their own: down from the last evaluation.
   if (search.x.empty() && lattice && lattice->is_refined() && best.notes.contains("loss") && !hard.x.empty()) {

@@ -172,6 +172,9 @@ TEST(Info, LayersAreInTheirOrderAndEqualOnesOneLine) {
   run({"train", "life", "--seeds", "1", "--train-steps", "1", "--quiet", "--out", folder / "run"});
   const std::string shown = run({"info", folder / "run"}).out;
   expect_in(shown, {"update.0 .. update.16", "perceive.3", "update=128x17,64,32,16,8,4,2,1"});
+  expect_in(shown, {"run            life, seed 1: ", ", step 1 of 1\n"});
+  std::filesystem::remove(folder / "run/model.safetensors");  // one that has none yet
+  expect_in(run({"info", folder / "run"}).out, {"life, seed 1: "});
   EXPECT_EQ(shown.find("update.8"), std::string::npos) << shown;
 }
 
