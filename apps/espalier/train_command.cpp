@@ -1,7 +1,9 @@
 // espalier train TASK [options]: trains a task into a run folder; --resume continues one.
 #include <malloc.h>
 
+#include <chrono>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -14,6 +16,7 @@
 #include "output.hpp"
 #include "program_ranks.hpp"
 #include "progress.hpp"
+#include "runs/event_queue.hpp"
 #include "runs/report_values.hpp"
 
 namespace espalier::app {
@@ -56,7 +59,7 @@ class TrainProgress {
         budget_(config.seeds > 1 || !config.train.until_solved ? 0 : config.budget),
         bar_(quiet, steps_ * seeds_) {}
 
-  void operator()(const RunEvent& event) {
+  void show(const EventCopy& event) {
     using Kind = RunEvent::Kind;
     if (event.kind == Kind::kMessage) {
       bar_.clear();
@@ -66,19 +69,18 @@ class TrainProgress {
     if (event.kind != Kind::kStep && event.kind != Kind::kEvaluated && event.kind != Kind::kSeedStarted &&
         event.kind != Kind::kSeedEnded && event.kind != Kind::kSearch)
       return;
-    if (rows_.empty() && seeds_ == 1) plan(event.trainer->objective().refine_work(steps_));
+    if (rows_.empty() && seeds_ == 1) plan(event.search_work);
     if (!rows_.contains(event.seed)) order_.push_back(event.seed);
     Row& row = rows_[event.seed];
-    const TrainState& state = *event.state;
-    row.steps = state.step;
+    row.steps = event.step;
     if (seeds_ == 1) {
       if (event.search && event.search->work < row.search) row.searched += std::exchange(row.search, 0);
       if (event.search) row.search = event.search->work;
       row.steps += row.searched + row.search;
     }
     if (event.kind == Kind::kSeedEnded && !control_.stopped()) row.steps = steps_ + (seeds_ > 1 ? 0 : work_);
-    row.score = state.best.score;
-    row.passed = state.best.passed;
+    row.score = event.best_score;
+    row.passed = event.best_passed;
     row.ended = event.kind == Kind::kSeedEnded;
     if (event.kind == Kind::kSeedStarted) bar_.resume_from(done());
     // The end of one seed is told by its result: training's last score is not that of what a search has found.
@@ -111,13 +113,12 @@ class TrainProgress {
   std::string attempt() const {
     return attempts_ > 1 ? fmt::format("try {} of {}, seed {}  ", order_.size(), attempts_, order_.back()) : "";
   }
-  static std::string detail(const RunEvent& event) {
-    const TrainState& s = *event.state;
+  static std::string detail(const EventCopy& event) {
     if (event.search)
-      return fmt::format("search after step {}: {} of {} mutants  wrong {:.4g}  gates {}", s.step, event.search->done,
-                         event.search->total, event.search->wrong, event.search->gates);
-    return fmt::format("loss {:.4g}  validation {:.4g}  score {:.2f}%  best {:.2f}%", s.loss, s.last.loss,
-                       100 * s.last.score, 100 * s.best.score);
+      return fmt::format("search after step {}: {} of {} mutants  wrong {:.4g}  gates {}", event.step,
+                         event.search->done, event.search->total, event.search->wrong, event.search->gates);
+    return fmt::format("loss {:.4g}  validation {:.4g}  score {:.2f}%  best {:.2f}%", event.loss, event.validation_loss,
+                       100 * event.score, 100 * event.best_score);
   }
   std::string detail() const {
     std::string text;
@@ -139,6 +140,36 @@ class TrainProgress {
   Progress bar_;
   std::map<std::uint64_t, Row> rows_;
   std::vector<std::uint64_t> order_;  // of attempts
+};
+
+// Shows a run's events on a thread of its own: a terminal that is slow to print holds up nothing.
+class ProgressThread {
+ public:
+  ProgressThread(Run& run, bool quiet) : progress_(run.config(), run.control(), quiet) {
+    run.listen([this](const RunEvent& event) { queue_.push(event); });
+  }
+  ~ProgressThread() { finish(); }
+  ProgressThread(const ProgressThread&) = delete;
+  ProgressThread& operator=(const ProgressThread&) = delete;
+
+  void finish() {  // all is told, and the bar is gone
+    queue_.close();
+    if (thread_.joinable()) thread_.join();
+    progress_.clear();
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kRedraw{50};
+
+  TrainProgress progress_;
+  EventQueue queue_;
+  EventReader reader_{queue_};
+  std::thread thread_{[this] {
+    for (bool more = true; more;) {
+      more = reader_.wait(kRedraw);
+      for (const EventCopy& event : reader_.take()) progress_.show(event);
+    }
+  }};
 };
 
 // What each rank has sent and how much memory it had, by rank; called by all of them. Of one seed the bytes are those
@@ -316,15 +347,14 @@ bool print_failures(const RunReport& report) {
 }
 
 int train(Run run, ThreadPool& pool, const TrainFlags& f) {
-  TrainProgress progress(run.config(), run.control(), f.quiet);
-  run.listen([&](const RunEvent& event) { progress(event); });
+  ProgressThread progress(run, f.quiet);
   const OnInterrupt limit([&run] { run.control().stop(); }, f.seconds);
   // Rank 0 takes in the checkpoints of all others: it gives their memory back at once, or it would need the most.
   if (program_ranks() && run.config().seeds > 1) ::mallopt(M_MMAP_THRESHOLD, 1 << 18);
   const std::uint64_t sent_before = program_ranks() ? program_ranks()->bytes_sent() : 0;
   const RunReport report = run.train(pool);
   const RankFigures figures = gather_figures(report, run.config().seeds > 1, sent_before);
-  progress.clear();
+  progress.finish();
   const bool failed = print_failures(report);
   if (f.timing) print_timing(report, figures);
   if (f.json)

@@ -2,7 +2,6 @@
 #include <nanobind/stl/map.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <optional>
 #include <thread>
 
@@ -11,42 +10,16 @@
 #include "espalier/error.hpp"
 #include "espalier/run.hpp"
 #include "espalier/run_record.hpp"
+#include "runs/event_queue.hpp"
 #include "runs/outputs.hpp"
 #include "runs/report_values.hpp"
 
 namespace espalier::python {
 namespace {
 
-// What a listener in Python gets; a copy, so that it may be kept.
-struct Event {
-  std::string kind;
-  std::uint64_t seed = 0, step = 0, steps = 0;
-  double seconds = 0, loss = 0, score = 0, validation_loss = 0;
-  bool passed = false;
-  std::vector<std::pair<std::string, double>> extra = {};
-  std::string text = {};
-  std::optional<SearchProgress> search = {};
-};
-
 // In the order of RunEvent::Kind.
 constexpr const char* kKinds[] = {"seed_started", "step",     "evaluated",  "checkpoint",
                                   "search",       "snapshot", "seed_ended", "message"};
-
-Event copy_event(const RunEvent& e) {
-  Event copy{.kind = kKinds[static_cast<std::size_t>(e.kind)], .seed = e.seed, .text = e.text};
-  if (e.search) copy.search = *e.search;
-  if (!e.trainer) return copy;
-  const TrainState& s = e.trainer->state();
-  copy.step = s.step;
-  copy.steps = e.trainer->options().steps;
-  copy.seconds = s.seconds;
-  copy.loss = s.loss;
-  copy.score = s.last.score;
-  copy.validation_loss = s.last.loss;
-  copy.passed = s.last.passed;
-  if (e.kind == RunEvent::Kind::kEvaluated) copy.extra = s.last.extra;
-  return copy;
-}
 
 nb::dict report_of(const SeedReport& r) {
   nb::dict d;
@@ -91,10 +64,11 @@ class TrainingRun {
   }
 
   nb::dict train(int threads, nb::object callback, double seconds) {
-    if (!run_ || done_) fail("train", "a run that was trained already", "a new one", "espalier.resume(folder) goes on");
+    if (!run_) fail("train", "a run that was trained already", "a new one", "espalier.resume(folder) goes on");
     Run& run = *run_;
     const bool wanted = !callback.is_none();
-    run.listen([this, wanted](const RunEvent& e) { hear(e, wanted); });
+    EventReader reader(queue_);
+    run.listen([this](const RunEvent& event) { queue_.push(event); });
     RunReport report;
     std::exception_ptr failure;
     std::thread worker([&] {
@@ -104,20 +78,18 @@ class TrainingRun {
       } catch (...) {
         failure = std::current_exception();
       }
-      const std::lock_guard lock(mutex_);
-      done_ = true;
-      changed_.notify_all();
+      queue_.close();
     });
     // From here on the thread is joined whatever Python code raises.
     nb::object raised;
     bool interrupted = false, over = false, out_of_time = false;
     const auto begin = std::chrono::steady_clock::now();
     while (!over) {
+      std::list<EventCopy> events;
       {
         nb::gil_scoped_release release;
-        std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, std::chrono::milliseconds(50), [this] { return done_; });
-        over = done_;
+        over = !reader.wait(std::chrono::milliseconds(50));
+        events = reader.take();
       }
       if (PyErr_CheckSignals() != 0) {
         const nb::python_error error;  // whatever a signal's handler raised
@@ -132,20 +104,15 @@ class TrainingRun {
         out_of_time = true;
         run.control().stop();
       }
-      if (!wanted || raised.is_valid()) continue;
-      std::vector<Event> events;
-      {
-        const std::lock_guard lock(mutex_);
-        events.swap(waiting_);
-      }
-      for (const Event& event : events) {
+      for (const EventCopy& event : events) {
+        if (event.kind == RunEvent::Kind::kEvaluated) evaluations_.push_back(event);
+        if (!wanted || raised.is_valid()) continue;
         try {
           const nb::object answer = callback(event);
           if (answer.is(Py_False)) run.control().stop();
         } catch (nb::python_error& error) {
           raised = exception_of(error);
           run.control().stop();
-          break;
         }
       }
     }
@@ -174,7 +141,7 @@ class TrainingRun {
   const std::string& folder() const { return folder_; }
   const std::string& task() const { return task_; }
   const std::string& config() const { return config_; }
-  std::vector<Event> evaluations() const { return evaluations_; }
+  std::vector<EventCopy> evaluations() const { return evaluations_; }
   std::shared_ptr<Model> best_model() const {
     if (!best_) fail("best model", "a run before its first evaluation", "one that was evaluated");
     return best_;
@@ -187,27 +154,11 @@ class TrainingRun {
     config_ = run_->config().text();
   }
 
-  // On the training thread. Of steps, or pieces of a search, between two looks only the last matters.
-  void hear(const RunEvent& e, bool wanted) {
-    if (e.kind != RunEvent::Kind::kEvaluated && !wanted) return;
-    Event event = copy_event(e);
-    const std::lock_guard lock(mutex_);
-    if (e.kind == RunEvent::Kind::kEvaluated) evaluations_.push_back(event);
-    if (!wanted) return;
-    const bool frequent = event.kind == "step" || event.kind == "search";
-    if (frequent && !waiting_.empty() && waiting_.back().kind == event.kind && waiting_.back().seed == event.seed)
-      waiting_.back() = std::move(event);
-    else
-      waiting_.push_back(std::move(event));
-  }
-
   std::optional<Run> run_;  // until it was trained
   std::string folder_, task_, config_;
   std::shared_ptr<Model> best_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Event> waiting_, evaluations_;
-  bool done_ = false;
+  EventQueue queue_;
+  std::vector<EventCopy> evaluations_;
 };
 
 nb::list fields_of_task(const std::string& name) {
@@ -228,19 +179,19 @@ nb::list fields_of_task(const std::string& name) {
 }  // namespace
 
 void bind_runs(nb::module_& m) {
-  nb::class_<Event>(m, "Event", "What happened in a run: see espalier.train.")
-      .def_ro("kind", &Event::kind)
-      .def_ro("seed", &Event::seed)
-      .def_ro("step", &Event::step)
-      .def_ro("steps", &Event::steps)
-      .def_ro("seconds", &Event::seconds)
-      .def_ro("loss", &Event::loss)
-      .def_ro("score", &Event::score)
-      .def_ro("validation_loss", &Event::validation_loss)
-      .def_ro("passed", &Event::passed)
-      .def_ro("text", &Event::text)
+  nb::class_<EventCopy>(m, "Event", "What happened in a run: see espalier.train.")
+      .def_prop_ro("kind", [](const EventCopy& e) { return kKinds[static_cast<std::size_t>(e.kind)]; })
+      .def_ro("seed", &EventCopy::seed)
+      .def_ro("step", &EventCopy::step)
+      .def_ro("steps", &EventCopy::steps)
+      .def_ro("seconds", &EventCopy::seconds)
+      .def_ro("loss", &EventCopy::loss)
+      .def_ro("score", &EventCopy::score)
+      .def_ro("validation_loss", &EventCopy::validation_loss)
+      .def_ro("passed", &EventCopy::passed)
+      .def_ro("text", &EventCopy::text)
       .def_prop_ro("search",
-                   [](const Event& e) -> nb::object {
+                   [](const EventCopy& e) -> nb::object {
                      if (!e.search) return nb::none();
                      nb::dict d;
                      d["done"] = e.search->done;
@@ -249,7 +200,7 @@ void bind_runs(nb::module_& m) {
                      d["gates"] = e.search->gates;
                      return d;
                    })
-      .def_prop_ro("extra", [](const Event& e) {
+      .def_prop_ro("extra", [](const EventCopy& e) {
         nb::dict d;
         for (const auto& [name, value] : e.extra) d[name.c_str()] = value;
         return d;
